@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,15 @@ _SKIPPED_FRAME = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 _SKIPPED_HEAD_BYTES = 8
 _DICTIONARY_FRAME_START = b"\x5d\x2a\x4d\x18"
 _DICTIONARY_START = b"\x37\xa4\x30\xec"
+_DICTIONARY_FRAME = re.compile(
+    re.escape(_DICTIONARY_FRAME_START)
+    + b"....(?:"
+    + re.escape(_DICTIONARY_START)
+    + b"|"
+    + re.escape(_ZSTD_START)
+    + b")",
+    re.DOTALL,
+)
 _DICTIONARY_BYTES_MAX = 100_000_000
 _FIRST_RECORD = re.compile(NEXT_RECORD.pattern + rb"|\x1f\x8b\x08|\x28\xb5\x2f\xfd|\x5d\x2a\x4d\x18")
 _FIRST_BYTES = re.compile(rb"WARC/|\x1f\x8b\x08|\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
@@ -70,10 +79,14 @@ class Damage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordPlace:
-    """Where a record begins: a byte of the file and, in a gzip member of several records, an unpacked byte of it."""
+    """Where a record begins: a byte of the file and, in a gzip member of several records, an unpacked byte of it.
+
+    `dictionary` is the place of the frame whose dictionary unpacks a zstd frame.
+    """
 
     offset: int
     inside: int = 0
+    dictionary: int | None = None
 
     def __str__(self) -> str:
         return f"byte {self.offset:,}" + (f", unpacked byte {self.inside:,} from there" if self.inside else "")
@@ -132,9 +145,10 @@ class MemberMark:
 
 @dataclass(frozen=True, slots=True)
 class _Prelude:
-    """What stands before the first member of a file: the dictionary of a zstd file; and where that member begins."""
+    """Where the first member of a file begins, and the last dictionary: a zstd file may be several files in one."""
 
     dictionary: zstd.ZstdDict | None = None
+    dictionary_place: int | None = None
     end: int = 0
 
 
@@ -146,6 +160,7 @@ class PlainMembers:
 
     is_packed = False
     is_first = True
+    dictionary_place = None
     offset = 0
 
     def __init__(self, file: BinaryIO, position: int, start: bytes) -> None:
@@ -220,6 +235,10 @@ class _PackedMembers:
     def is_first(self) -> bool:
         """True if no member stands before this one: it may hold the whole file."""
         return self.offset == self.prelude.end
+
+    @property
+    def dictionary_place(self) -> int | None:
+        return self.prelude.dictionary_place
 
     def begin(self) -> bool:
         """Begin the next member, or go on in this one after damage; return False at the end of the file."""
@@ -322,9 +341,12 @@ class _PackedMembers:
         else:
             self._seen.clear()
 
+    def _find_start(self) -> int:
+        return self._pending.find(self._start)
+
     def _find_member(self) -> bool:
         while True:
-            start = self._pending.find(self._start)
+            start = self._find_start()
             if start < 0:
                 kept = self._pending[-len(self._start) + 1 :]
                 more = self._file.read(CHUNK_BYTES)
@@ -402,7 +424,7 @@ class GzipMembers(_PackedMembers):
 
 
 class ZstdMembers(_PackedMembers):
-    """The frames of a zstd file. Its first frame may hold a dictionary, which unpacks all others.
+    """The frames of a zstd file. A frame may hold a dictionary, which unpacks those behind it.
 
     The state of unpacking cannot be copied. So a record that is not the first one of its frame is found from the
     beginning of the frame.
@@ -444,22 +466,29 @@ class ZstdMembers(_PackedMembers):
             self._rest = data[len(data) - (self._unpacked - mark.unpacked) :] if self._unpacked > mark.unpacked else b""
 
     def _begins_record(self, packed: bytes) -> bool:
-        return _is_zstd_record(packed, self.prelude.dictionary)
+        # Behind damage another file may begin, with its own dictionary.
+        return _DICTIONARY_FRAME.match(packed) is not None or _is_zstd_record(packed, self.prelude.dictionary)
+
+    def _find_start(self) -> int:
+        starts = (self._pending.find(start) for start in (self._start, _DICTIONARY_FRAME_START))
+        return min((start for start in starts if start >= 0), default=-1)
 
     def _skip_prelude(self) -> None:
-        """Read on behind frames without data. The first one with a dictionary gives the dictionary of the file."""
+        """Read on behind frames without data. One with a dictionary gives the dictionary of the frames behind it."""
         while _SKIPPED_FRAME.match(self._look(_SKIPPED_HEAD_BYTES)):
-            has_dictionary = self._pending.startswith(_DICTIONARY_FRAME_START) and self.prelude.dictionary is None
+            place = self._file_position
+            has_dictionary = self._pending.startswith(_DICTIONARY_FRAME_START)
             size = int.from_bytes(self._pending[4:_SKIPPED_HEAD_BYTES], "little")
             self._pass(_SKIPPED_HEAD_BYTES)
-            dictionary = self.prelude.dictionary
             if has_dictionary and size <= _DICTIONARY_BYTES_MAX:
                 dictionary = _read_dictionary(self._look(size)[:size])
+                if dictionary is not None:
+                    self.prelude = replace(self.prelude, dictionary=dictionary, dictionary_place=place)
             self._is_cut = not self._pass(size)
             if not self._has_begun:
-                self.prelude = _Prelude(dictionary, self._file_position)
-                if self._marks is not None:
-                    self._marks.prelude = self.prelude
+                self.prelude = replace(self.prelude, end=self._file_position)
+            if self._marks is not None:
+                self._marks.prelude = self.prelude
             self._skip_padding()
         self._has_begun = True
 
@@ -492,7 +521,7 @@ def open_members(file: BinaryIO, position: int, start: bytes, marks: MemberMarks
     return _open(file, position, start, marks, _Prelude(end=-1 if position else 0))
 
 
-def open_member_at(file: BinaryIO, offset: int, marks: MemberMarks | None) -> Members:
+def open_member_at(file: BinaryIO, place: RecordPlace, marks: MemberMarks | None) -> Members:
     """Return the members of a file that can seek, from one of them on."""
     if marks is not None:
         prelude = marks.prelude
@@ -501,8 +530,20 @@ def open_member_at(file: BinaryIO, offset: int, marks: MemberMarks | None) -> Me
         first = open_members(file, 0, file.read(CHUNK_BYTES))
         first.begin()
         prelude = _Prelude() if isinstance(first, PlainMembers) else first.prelude
-    file.seek(offset)
-    return _open(file, offset, file.read(CHUNK_BYTES), None, prelude)
+    if place.dictionary != prelude.dictionary_place:
+        dictionary = None if place.dictionary is None else _dictionary_at(file, place.dictionary)
+        prelude = replace(prelude, dictionary=dictionary, dictionary_place=place.dictionary)
+        if marks is not None:
+            marks.prelude = prelude  # the next record probably needs the same
+    file.seek(place.offset)
+    return _open(file, place.offset, file.read(CHUNK_BYTES), None, prelude)
+
+
+def _dictionary_at(file: BinaryIO, place: int) -> zstd.ZstdDict | None:
+    """Return the dictionary of the frame at a place of a file."""
+    file.seek(place)
+    head = file.read(_SKIPPED_HEAD_BYTES)
+    return _read_dictionary(file.read(min(int.from_bytes(head[4:], "little"), _DICTIONARY_BYTES_MAX)))
 
 
 def _open(file: BinaryIO, position: int, start: bytes, marks: MemberMarks | None, prelude: _Prelude) -> Members:

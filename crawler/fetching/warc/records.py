@@ -96,7 +96,7 @@ def read_warc(file: BinaryIO, max_bytes: int, marks: MemberMarks | None = None) 
 
 def read_record(file: BinaryIO, place: RecordPlace, max_bytes: int, marks: MemberMarks | None = None) -> WarcRecord:
     """Return the record at a place of a file that can seek. Raises LostRecordError."""
-    source = open_member_at(file, place.offset, marks)
+    source = open_member_at(file, place, marks)
     if not source.begin():
         raise LostRecordError(Damage.TRUNCATED)
     mark = marks.last_before(place) if marks is not None and place.inside else None
@@ -127,7 +127,7 @@ class _RecordReader:
 
     def _place(self) -> RecordPlace:
         if self._source.is_packed:
-            return RecordPlace(self._source.offset, self._position)
+            return RecordPlace(self._source.offset, self._position, self._source.dictionary_place)
         return RecordPlace(self._position)
 
     def go_to(self, position: int) -> None:

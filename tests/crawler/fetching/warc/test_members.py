@@ -28,6 +28,7 @@ def packed(*records, dictionary=None):
     return b"".join(zstd.compress(record, options=CHECKED, zstd_dict=dictionary) for record in records)
 
 
+OTHER_DICTIONARY = zstd.train_dict([record[::-1] for record in RECORDS] * 8, 3_000)
 LEARNED = packed(*RECORDS, dictionary=DICTIONARY)
 FILES = {
     "frames": packed(*RECORDS),
@@ -38,6 +39,15 @@ FILES = {
     + skipped_frame(b"", 0x5E)
     + packed(*RECORDS[3:])
     + skipped_frame(b"index", 0x5E),
+    "two files with dictionaries": skipped_frame(DICTIONARY.dict_content)
+    + packed(*RECORDS[:3], dictionary=DICTIONARY)
+    + skipped_frame(zstd.compress(OTHER_DICTIONARY.dict_content))
+    + packed(*RECORDS[3:5], dictionary=OTHER_DICTIONARY)
+    + skipped_frame(DICTIONARY.dict_content)
+    + packed(RECORDS[5], dictionary=DICTIONARY),
+    "a file without a dictionary before one with it": packed(*RECORDS[:3])
+    + skipped_frame(DICTIONARY.dict_content)
+    + packed(*RECORDS[3:], dictionary=DICTIONARY),
     "one frame": packed(b"".join(RECORDS)),
     "NUL padding": packed(*RECORDS[:3]) + bytes(600) + packed(*RECORDS[3:]) + bytes(600),
 }
@@ -100,6 +110,14 @@ GARBAGE = b"\x07garbage" * 30
             [0, Damage.UNPACKABLE, 1, 2, 3, 4, 5],
         ),
         (FILES["dictionary"][:700], [Damage.TRUNCATED]),
+        (
+            FILES["dictionary"][:-50] + FILES["two files with dictionaries"],
+            [0, 1, 2, 3, 4, Damage.UNPACKABLE, 0, 1, 2, 3, 4, 5],
+        ),
+        (
+            FILES["dictionary"] + skipped_frame(b"\x37\xa4\x30\xec is damaged") + packed(RECORDS[0]) + LEARNED,
+            [0, 1, 2, 3, 4, 5, 0, 0, 1, 2, 3, 4, 5],
+        ),
         (LEARNED, [Damage.UNPACKABLE]),
         (skipped_frame(b"no dictionary") + packed(*RECORDS[:2]), [0, 1]),
     ],
