@@ -19,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import chain, count
 from pathlib import Path
 
+import cluster
 import hypothesis
 import processes
 import psycopg
@@ -82,7 +83,7 @@ LONGEST = (
 # The tests of programs that no user runs.
 PROGRAMS = Path(__file__).parent / "programs"
 # Fixtures and modules that start processes, browsers or servers, or read the shared data.
-SLOW_FIXTURES = {"chromium", "crawl", "data", "new_database", "server"}
+SLOW_FIXTURES = {"chromium", "crawl", "data", "new_database", "private_server", "server"}
 SLOW_MODULES = ("multiprocessing", "processes", "small_data", "subprocess")
 # A property takes 40 examples, one that compares a compiled kernel with its pure one 100.
 hypothesis.settings.register_profile("full", deadline=None, max_examples=40)
@@ -241,6 +242,19 @@ def server():
         pytest.skip(f"no server answers at BLOCKSIEVE_POSTGRES, {SERVER}: {error}")
     with connection:
         yield connection
+
+
+@pytest.fixture(scope="session")
+def private_server():
+    """A server of the tests' own, which they may stop, freeze and start."""
+    try:
+        cluster.programs()
+    except SystemExit as error:
+        pytest.skip(f"{error}; the server at BLOCKSIEVE_POSTGRES is not ours to stop or freeze")
+    private = cluster.Cluster(tempfile.mkdtemp(prefix="blocksieve-"))
+    private.create()
+    yield private
+    private.remove()
 
 
 @pytest.fixture(scope="session")

@@ -31,29 +31,15 @@ PIPELINES = json.dumps(
 COUNTED = ("blocks/", "dedup/", "store/", "visit/")
 
 
-@pytest.fixture(scope="module")
-def private():
-    """A server of our own, to be stopped and started."""
-    try:
-        programs()
-    except SystemExit as error:
-        pytest.skip(f"{error}; the server at BLOCKSIEVE_POSTGRES is not ours to stop")
-    cluster = Cluster(tempfile.mkdtemp(prefix="blocksieve-"))
-    cluster.create()
-    cluster.start()
-    yield cluster
-    cluster.remove()
-
-
 @pytest.fixture
-def on_private(private):
+def on_private(private_server):
     """Create an empty database on the private server and return its URL."""
-    if not private.is_running():
-        private.start()
-    return lambda name, more="": create(private, name, more)
+    return lambda name, more="": create(private_server, name, more)
 
 
 def create(server, name, more=""):
+    if not server.is_running():
+        server.start()
     with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 {more}")
     return server.url.removesuffix("postgres") + name
@@ -82,9 +68,9 @@ def start(tmp_path, saved_pages):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(private, saved_pages, tmp_path_factory):
+def undisturbed(private_server, saved_pages, tmp_path_factory):
     """What a crawl that nothing happens to leaves in its database."""
-    url = create(private, "undisturbed")
+    url = create(private_server, "undisturbed")
     with crawl_pages(saved_pages, tmp_path_factory.mktemp("undisturbed"), url, {}) as crawl:
         assert crawl.wait() == 0, crawl.stderr.read()
     return contents(url)
@@ -132,15 +118,17 @@ def logged(path, words):
     return path.exists() and words in path.read_text("utf-8")
 
 
-def test_a_server_stopped_and_started_in_mid_crawl_costs_nothing(private, on_private, start, undisturbed, tmp_path):
+def test_a_server_stopped_and_started_in_mid_crawl_costs_nothing(
+    private_server, on_private, start, undisturbed, tmp_path
+):
     disturbed = on_private("disturbed")
     with start(disturbed) as crawl:
         for mode, pages in (("immediate", 8), ("fast", 24)):
             wait_until(lambda least=pages: stored_pages(disturbed) >= least, crawl)
             (tmp_path / "log").write_text("")
-            private.stop(mode)
+            private_server.stop(mode)
             wait_until(lambda: logged(tmp_path / "log", "trying again for up to 300 s"), crawl)
-            private.start()
+            private_server.start()
         assert crawl.wait() == 0, crawl.stderr.read()
     assert logged(tmp_path / "log", "The database is back after")
     assert contents(disturbed) == undisturbed
@@ -217,11 +205,11 @@ def test_a_replica_that_is_promoted_in_mid_crawl_takes_over(durable, start, undi
     assert contents(moved)[:2] == undisturbed[:2]
 
 
-def test_ctrl_c_ends_a_crawl_that_waits_for_its_database(private, on_private, start, tmp_path):
+def test_ctrl_c_ends_a_crawl_that_waits_for_its_database(private_server, on_private, start, tmp_path):
     url = on_private("interrupted")
     with start(url) as crawl:
         wait_until(lambda: stored_pages(url) >= 4, crawl)
-        private.stop("immediate")
+        private_server.stop("immediate")
         wait_until(lambda: logged(tmp_path / "log", "trying again for up to 300 s"), crawl)
         crawl.send_signal(signal.SIGINT)
         assert crawl.wait(60) == 1
@@ -229,11 +217,11 @@ def test_ctrl_c_ends_a_crawl_that_waits_for_its_database(private, on_private, st
     log = (tmp_path / "log").read_text("utf-8")
     assert "The crawl ended (store_failed)" in log  # its last pages are not stored
     assert "Traceback" not in log
-    private.start()
+    private_server.start()
     assert 4 <= stored_pages(url) < PAGES
 
 
-def test_a_waiting_crawl_stops_fetching(private, on_private, crawl, serve, answer):
+def test_a_waiting_crawl_stops_fetching(private_server, on_private, crawl, serve, answer):
     """What is fetched waits in memory: about 5 MB of it, not all of 50."""
     paths = [f"/news/{n}-a-story-about-the-river" for n in range(10_000, 10_100)]
     listing = "".join(f'<a href="{path}">A story about the river {path[6:11]}</a>' for path in paths)
@@ -245,7 +233,7 @@ def test_a_waiting_crawl_stops_fetching(private, on_private, crawl, serve, answe
     def stop():
         while stored_pages(url) < 4:
             sleep(0.05)
-        private.stop("immediate")
+        private_server.stop("immediate")
 
     stopper = Thread(target=stop)
     stopper.start()
@@ -256,22 +244,22 @@ def test_a_waiting_crawl_stops_fetching(private, on_private, crawl, serve, answe
     assert 4 <= len(requests) < 50
 
 
-def test_a_bounded_wait_ends_with_one_sentence(private, on_private, start, tmp_path):
+def test_a_bounded_wait_ends_with_one_sentence(private_server, on_private, start, tmp_path):
     url = on_private("given_up")
     with start(url, DATABASE_WAIT_SECONDS=0.5) as crawl:
         wait_until(lambda: stored_pages(url) >= 4, crawl)
-        private.stop("fast")
+        private_server.stop("fast")
         assert crawl.wait(60) == 1
         assert "DATABASE_WAIT_SECONDS=0.5" in crawl.stderr.read()
     assert logged(tmp_path / "log", "Spider closed (store_failed)")
 
 
-def test_a_frozen_server_ends_a_crawl(private, on_private, start, tmp_path):
+def test_a_frozen_server_ends_a_crawl(private_server, on_private, start, tmp_path):
     """It accepts connections and answers nobody: that is noticed after half a minute at the latest."""
     url = on_private("silent")
     with start(url, DATABASE_WAIT_SECONDS=1) as crawl:
         wait_until(lambda: stored_pages(url) >= 4, crawl)
-        with private.frozen():
+        with private_server.frozen():
             assert crawl.wait(600) == 1
         assert "DATABASE_WAIT_SECONDS=1" in crawl.stderr.read()
     assert logged(tmp_path / "log", "answers nobody")
@@ -312,12 +300,12 @@ def small_disk():
     folder.rmdir()
 
 
-def test_a_full_disk_ends_the_crawl_and_loses_nothing_stored(private, on_private, start, small_disk):
+def test_a_full_disk_ends_the_crawl_and_loses_nothing_stored(private_server, on_private, start, small_disk):
     space = small_disk / "space"
     space.mkdir()
-    owner = private.folder.stat()
+    owner = private_server.folder.stat()
     os.chown(space, owner.st_uid, owner.st_gid)
-    with psycopg.connect(private.url, autocommit=True) as connection:
+    with psycopg.connect(private_server.url, autocommit=True) as connection:
         connection.execute(f"CREATE TABLESPACE small LOCATION '{space}'")
     url = on_private("too_large", "TABLESPACE small")
     with opened_engine(url) as engine:
@@ -340,7 +328,7 @@ def test_a_full_disk_ends_the_crawl_and_loses_nothing_stored(private, on_private
     with start(url, FRONTIER_LEASE_SECONDS=3) as crawl:
         assert crawl.wait() == 0, crawl.stderr.read()
     assert set(contents_of_pages(url).values()) == {60}
-    with psycopg.connect(private.url, autocommit=True) as connection:
+    with psycopg.connect(private_server.url, autocommit=True) as connection:
         connection.execute("DROP DATABASE too_large WITH (FORCE)")
         connection.execute("DROP TABLESPACE small")
 

@@ -21,7 +21,9 @@ from rich.text import Text
 from scrapy.exceptions import UsageError
 
 from crawler import schedule, urls
-from crawler.commands.crawl import CrawlCommand, CrawlStart, ParallelCrawls, SharedFeeds, WaitingCrawl, exit_code_of
+from crawler.commands.crawl import CrawlCommand, exit_code_of
+from crawler.commands.parallel.crawls import CrawlStart, ParallelCrawls, WaitingCrawl
+from crawler.commands.parallel.feeds import SharedFeeds
 from crawler.config import Config, changed_settings, command_line_settings
 from crawler.config.names import set_ours
 from crawler.errors import CrawlerError

@@ -324,7 +324,8 @@ def queued_requests(stats: Mapping[str, Any]) -> int:
     """Return the number of requests in the crawl's queue: in the database, or in memory without a frontier there."""
     if QUEUED_STAT in stats:
         return _count_stat(stats, QUEUED_STAT)
-    return _count_stat(stats, "scheduler/enqueued") - _count_stat(stats, "scheduler/dequeued")
+    # A re-crawl takes requests that the command has put into the database; their number is not counted yet.
+    return max(0, _count_stat(stats, "scheduler/enqueued") - _count_stat(stats, "scheduler/dequeued"))
 
 
 def find_imbalances(stats: Mapping[str, Any]) -> Iterator[str]:

@@ -18,7 +18,8 @@ from rich.text import Text
 from scrapy.exceptions import UsageError
 
 from cleaning.declare import did_you_mean
-from crawler.commands.crawl import CrawlStart, ParallelCrawls, SharedFeeds, WaitingCrawl
+from crawler.commands.parallel.crawls import CrawlStart, ParallelCrawls, WaitingCrawl
+from crawler.commands.parallel.feeds import SharedFeeds
 from crawler.commands.recrawl import (
     RecrawlCommand,
     RecrawlRun,

@@ -25,6 +25,11 @@ def test_the_line_shows_pages_blocks_rate_and_queue(stats):
     assert rate.endswith("pages/s")
 
 
+def test_a_queue_is_never_below_zero(stats):
+    stats.set_value("scheduler/dequeued", 2)
+    assert ProgressLine(stats, "on").line().plain.endswith("queue 0")
+
+
 def test_the_queue_in_the_database_is_shown(stats):
     stats.set_value("frontier/queued", 1234)
     stats.set_value("scheduler/dequeued", 15)

@@ -157,3 +157,65 @@ def test_several_crawls_refuse_a_feed_that_nothing_can_be_appended_to(three_site
         assert finished.stderr == f"scrapy recrawl: {sentence}\n"
     assert all(site.paths() == [] for site in three_sites.sites)
     assert world.scrapy("recrawl", "--site", world.site.url, "-O", "pages.json").returncode == 0
+
+
+def test_the_crawls_of_a_file_of_sites_write_one_feed(world):
+    with ExitStack() as stack:
+        sites = [world.site, Site("127.0.0.2")]
+        stack.callback(sites[1].close)
+        tables = []
+        for number, site in enumerate(sites):
+            site.put("/news/", listing("/news/1", "/news/2"))
+            for page in (1, 2):
+                site.put(
+                    f"/news/{page}", article(f"Title {number}{page}", prose(10 * number + page), prose(number + 50))
+                )
+            allow = r"arguments = { allow = '/news/\d+' }"
+            tables.append(f'[sites.number{number}]\nsections = ["{site.url}/news/"]\n{allow}\n')
+        (world.folder / "sites.toml").write_text("\n".join(tables), "utf-8")
+        urls = sorted(f"{site.url}/news/{page}" for site in sites for page in (1, 2))
+        feed = world.folder / "pages.jsonl"
+        feed.write_text("of yesterday\n")
+
+        def crawl(option):
+            finished = world.scrapy("sites", "crawl", option, feed.name, FEED_UNCHANGED="1")
+            assert finished.returncode == 0, finished.stderr
+            return sorted(json.loads(line)["url"] for line in feed.read_text().splitlines())
+
+        assert crawl("-O") == urls
+        # No crawl begins, so nothing replaces the file.
+        assert crawl("-O") == urls
+        world.make_due()
+        assert crawl("-O") == urls
+        world.make_due()
+        assert crawl("-o") == sorted(urls * 2)
+
+
+STATS = """
+import sys
+
+from scrapy.statscollectors import MemoryStatsCollector
+
+from crawler.config import Config
+
+
+class Stats(MemoryStatsCollector):
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self._crawler = crawler
+
+    def open_spider(self, *arguments, **names):
+        sys.stderr.write(f"progress of the crawl: {Config.read(self._crawler.settings).progress}\\n")
+"""
+
+
+@pytest.mark.parametrize("name", ["PROGRESS", "BLOCKSIEVE_PROGRESS"])
+def test_the_crawls_of_a_command_share_one_progress_line(world, name):
+    world.site.put("/news/", listing("/news/1"))
+    world.site.put("/news/1", article("Title", prose(1), prose(2)))
+    assert world.crawl().returncode == 0
+    (world.folder / "stats.py").write_text(STATS, "utf-8")
+    finished = world.scrapy("recrawl", STATS_CLASS="stats.Stats", **{name: "on"})
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stderr.count("progress of the crawl: off\n") == 1, finished.stderr
+    assert "pages/s" in finished.stderr

@@ -1,14 +1,12 @@
 """A PostgreSQL server that accepts connections and does not answer: frozen, or behind a pooler that is paused."""
 
 import socket
-import tempfile
 import threading
 from contextlib import contextmanager
 from threading import Event, Thread
 from time import monotonic
 
 import pytest
-from cluster import Cluster, programs
 from sqlalchemy import text
 
 from crawler.errors import StoreError
@@ -18,23 +16,16 @@ from crawler.storage.database import RetryingWriter, open_engine, opened_engine,
 pytestmark = pytest.mark.postgresql
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """A server of its own, which the tests freeze."""
-    try:
-        programs()
-    except SystemExit as error:
-        pytest.skip(f"{error}; the server at BLOCKSIEVE_POSTGRES is not ours to freeze")
-    cluster = Cluster(tempfile.mkdtemp(prefix="blocksieve-"))
-    cluster.create()
-    cluster.start()
-    yield cluster
-    cluster.remove()
+@pytest.fixture
+def running_server(private_server):
+    if not private_server.is_running():
+        private_server.start()
+    return private_server
 
 
 @pytest.fixture
-def url(cluster):
-    return f"{cluster.url}?connect_timeout=2"
+def url(running_server):
+    return f"{running_server.url}?connect_timeout=2"
 
 
 @pytest.fixture
@@ -59,8 +50,8 @@ def engine(url):
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_frozen_server_ends_the_wait_with_a_sentence(cluster, engine, caplog):
-    with cluster.frozen(), pytest.raises(StoreError, match=r"cannot be reached; .* of DATABASE_WAIT_SECONDS=1"):
+def test_a_frozen_server_ends_the_wait_with_a_sentence(running_server, engine, caplog):
+    with running_server.frozen(), pytest.raises(StoreError, match=r"cannot be reached; .* of DATABASE_WAIT_SECONDS=1"):
         RetryingWriter(1).write(engine, count)
     assert "answers nobody" in caplog.text
     assert "broke the connection (no answer for " in caplog.text
@@ -68,9 +59,9 @@ def test_a_frozen_server_ends_the_wait_with_a_sentence(cluster, engine, caplog):
 
 
 @pytest.mark.usefixtures("impatient")
-def test_work_goes_on_when_the_server_answers_again(cluster, engine, caplog):
+def test_work_goes_on_when_the_server_answers_again(running_server, engine, caplog):
     results = []
-    with cluster.frozen():
+    with running_server.frozen():
         worker = Thread(target=lambda: results.append(RetryingWriter(600).write(engine, count)))
         worker.start()
         while "trying again" not in caplog.text:
@@ -81,10 +72,10 @@ def test_work_goes_on_when_the_server_answers_again(cluster, engine, caplog):
 
 
 @pytest.mark.usefixtures("impatient")
-def test_nobody_waits_for_a_frozen_server_after_being_told_to_stop(cluster, engine):
+def test_nobody_waits_for_a_frozen_server_after_being_told_to_stop(running_server, engine):
     writer = RetryingWriter(86_400)
     writer.stop_waiting()
-    with cluster.frozen(), pytest.raises(StoreError, match="DATABASE_WAIT_SECONDS=86400"):
+    with running_server.frozen(), pytest.raises(StoreError, match="DATABASE_WAIT_SECONDS=86400"):
         writer.write(engine, count)
 
 
@@ -137,7 +128,7 @@ def quietly(work, *arguments):
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_paused_pooler_ends_the_wait_with_a_sentence(cluster, engine):
+def test_a_paused_pooler_ends_the_wait_with_a_sentence(running_server, engine):
     answered = Event()
     answered.set()
     with pooler(engine.url.port, answered) as port:

@@ -1,0 +1,1 @@
+"""Several crawls by one command, in one process."""
