@@ -123,7 +123,8 @@ def test_processes_that_work_at_a_crawl_together_are_judged_together(store):
 
 
 def test_a_process_that_ends_while_another_judges_waits_for_no_lock(url, store):
-    first, second = step_with(*[Outcome.REFUSED] * 3), step_with(Outcome.SECTION)
+    first = step_with(*[Outcome.REFUSED] * 3)
+    second = step_with(Outcome.SECTION)
     impatient = open_engine(url, busy_seconds=0.05)
     findings = []
 

@@ -103,7 +103,8 @@ def test_a_locked_database_is_waited_for_and_then_named(engine, tmp_path):
 def test_a_writer_that_is_stopped_does_not_wait_for_the_end_of_a_lock(url, engine, tmp_path):
     with write_transaction(engine) as connection:
         connection.exec_driver_sql("CREATE TABLE more (text)")
-    writer, patient = RetryingWriter(), open_engine(url, busy_seconds=1_000_000)
+    writer = RetryingWriter()
+    patient = open_engine(url, busy_seconds=1_000_000)
     other = sqlite3.connect(tmp_path / "blocks.db", isolation_level=None)
     with closing(other), ThreadPoolExecutor() as pool:
         other.execute("BEGIN IMMEDIATE")
