@@ -11,6 +11,7 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from pkgutil import resolve_name
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -18,12 +19,15 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from typing import NoReturn
 
+    from scrapy.settings import BaseSettings
+
 HOME = Path(__file__).parent
 """The folder of our packages."""
 
 # The packages that every command of ours needs; `spiders` and `pipelines` are needed by our own project only.
 _NEEDED = ("crawler", "cleaning")
 _OVERRIDDEN = ("crawl", "settings")
+_ADD_ONS = "crawler.addon"
 
 
 def gives_way(name: str) -> bool:
@@ -78,10 +82,21 @@ def __getattr__(name: str) -> Any:
         f"{place} hides Blocksieve's package {package!r}, so its commands and add-ons cannot be used here; rename the "
         "package of the project, or uninstall Blocksieve from its environment"
     )
-    bases: tuple[type, ...] = (_HiddenCommand,)
+    _hide_add_ons(package, place, sentence)
     if name in _OVERRIDDEN:
-        bases = (_WithoutAddons, resolve_name(f"scrapy.commands.{name}:Command"))
-    return type(name, bases, {"sentence": sentence})
+        return resolve_name(f"scrapy.commands.{name}:Command")
+    return type(name, (_HiddenCommand,), {"sentence": sentence})
+
+
+def _hide_add_ons(package: str, place: Path, sentence: str) -> None:
+    """Let the add-ons in ADDONS say the sentence: any command of Scrapy's may load them."""
+    is_theirs = package == "crawler" and PathFinder.find_spec(_ADD_ONS, [str(place)]) is not None
+    if is_theirs or _ADD_ONS in sys.modules:
+        return
+    module = ModuleType(_ADD_ONS)
+    for name in ("Blocksieve", "Cleaning"):
+        setattr(module, name, type(name, (_HiddenAddOn,), {"sentence": sentence}))
+    sys.modules[_ADD_ONS] = module
 
 
 class _HiddenCommand:
@@ -107,16 +122,14 @@ class _HiddenCommand:
         _fail(self.sentence)
 
 
-class _WithoutAddons:
-    """Keeps a command of Scrapy's from loading our add-ons, which cannot be imported."""
+class _HiddenAddOn:
+    """Stands for an add-on that cannot be imported. Scrapy calls the first method as soon as a command needs one."""
 
     sentence: ClassVar[str]
-    settings: Any
 
-    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        if any(str(path).startswith("crawler.addon.") for path in self.settings.getdict("ADDONS")):
-            _fail(self.sentence)
-        super().process_options(args, opts)  # type: ignore[misc] # the next class is a command
+    @classmethod
+    def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:  # noqa: ARG003 — Scrapy's
+        _fail(cls.sentence)
 
 
 def _fail(sentence: str) -> NoReturn:

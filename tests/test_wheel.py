@@ -470,3 +470,24 @@ def test_a_package_that_hides_ours_and_our_add_on_are_one_sentence(host_project,
     assert crawled.returncode == 2
     assert crawled.stderr.startswith(f"scrapy: {tmp_path / name} hides Blocksieve's package {name!r}, so")
     assert crawled.stderr.count("\n") == 1
+
+
+PAGE = "data:text/html,<title>A bridge</title>"
+LOADING_COMMANDS = {
+    "shell": ("shell", PAGE, "-c", "response.css('title::text').get()"),
+    "fetch": ("fetch", PAGE, "--nolog"),
+    "parse": ("parse", "--spider", "stories", PAGE, "--nolog"),
+    "runspider": ("runspider", "{name}/stories.py", "-O", "items.jsonl"),
+    "check": ("check",),
+}
+
+
+@pytest.mark.parametrize("name", ["crawler", "cleaning"])
+def test_each_command_that_loads_a_hidden_add_on_is_one_sentence(host_project, tmp_path, name):
+    run_scrapy = host_project(name, program=True, settings="ADDONS = {'crawler.addon.Cleaning': 500}")
+    for line in LOADING_COMMANDS.values():
+        ended = run_scrapy(*(part.format(name=name) for part in line))
+        assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1), ended.stderr
+        assert ended.stderr.startswith(f"scrapy: {tmp_path / name} hides Blocksieve's package {name!r}, so")
+    assert run_scrapy("settings", "--get", "BOT_NAME").stdout == "host\n"
+    assert run_scrapy("list").stdout == "stories\n"
