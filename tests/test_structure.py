@@ -55,8 +55,16 @@ def modules():
 
 
 @pytest.fixture(scope="module")
-def trees():
-    return {name: ast.parse(path.read_text("utf-8")) for name, path in modules().items()}
+def files():
+    """The syntax trees of all Python files of the repository, its tests and its documentation, by path."""
+    folders = (*PACKAGES, "docs", "tests")
+    paths = [*ROOT.glob("*.py"), *(path for folder in folders for path in (ROOT / folder).rglob("*.py"))]
+    return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text("utf-8")) for path in sorted(paths)}
+
+
+@pytest.fixture(scope="module")
+def trees(files):
+    return {name: files[path.relative_to(ROOT).as_posix()] for name, path in modules().items()}
 
 
 def imports(tree, known):
@@ -78,11 +86,11 @@ def test_a_folder_has_at_most_15_modules():
     assert too_many == {}
 
 
-def test_a_function_has_at_most_50_lines():
+def test_a_function_has_at_most_50_lines(files):
     long = [
-        f"{path.relative_to(ROOT).as_posix()}:{node.lineno} {node.name}"
-        for path in python_files()
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        f"{path}:{node.lineno} {node.name}"
+        for path, tree in files.items()
+        for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.end_lineno - node.lineno >= MAX_FUNCTION_LINES
     ]
@@ -127,13 +135,8 @@ def _imported(node):
     return [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
 
 
-def test_variables_are_named_by_nouns():
-    used = {
-        (path.relative_to(ROOT).as_posix(), name, line)
-        for path in python_files()
-        for name, line in bound_names(ast.parse(path.read_text("utf-8")))
-        if name in PRONOUNS
-    }
+def test_variables_are_named_by_nouns(files):
+    used = {(path, name, line) for path, tree in files.items() for name, line in bound_names(tree) if name in PRONOUNS}
     refused = {row for row in used if row[:2] not in ALLOWED_PRONOUNS and not row[0].startswith(UNREAD_FOLDERS)}
     assert sorted(refused) == []
     assert {row[:2] for row in used} >= ALLOWED_PRONOUNS  # no exception without a use
@@ -165,24 +168,14 @@ def test_a_pronoun_is_told_wherever_it_is_bound(source):
     assert PRONOUNS & {name for name, _ in bound_names(ast.parse(source))}
 
 
-def test_a_line_assigns_from_one_call():
-    lines = [
-        f"{path.relative_to(ROOT).as_posix()}:{line}"
-        for path in python_files()
-        for line in lines_with_two_calls(ast.parse(path.read_text("utf-8")))
-    ]
+def test_a_line_assigns_from_one_call(files):
+    lines = [f"{path}:{line}" for path, tree in files.items() for line in lines_with_two_calls(tree)]
     assert [line for line in lines if not line.startswith(UNREAD_FOLDERS)] == []
 
 
 @pytest.mark.parametrize("source", ["first, last = f(a), g(b)", "row.a, row[1], c = 1, await f(), x.g().h()"])
 def test_two_calls_in_an_assignment_are_told(source):
     assert list(lines_with_two_calls(ast.parse(source))) == [1]
-
-
-def python_files():
-    """Return the Python files of the repository, its tests and its documentation."""
-    folders = (*PACKAGES, "docs", "tests")
-    return sorted([*ROOT.glob("*.py"), *(path for folder in folders for path in (ROOT / folder).rglob("*.py"))])
 
 
 def bound_names(tree):

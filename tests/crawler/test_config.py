@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from scrapy import Spider
+from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 
 from cleaning.declare import declared_options, integer, option, required, web_url
@@ -17,6 +18,7 @@ from crawler.config import (
     Config,
     changed_settings,
     command_line_settings,
+    config_of,
     themes,
     use_database_settings,
 )
@@ -266,3 +268,20 @@ def test_the_command_line_changes_how_a_page_is_read_and_may_end_its_profile():
     assert changed_settings(stored, command_line_settings(settings("cmdline", CLEANING_METHOD="pab"))) == {}
     other = command_line_settings(settings("cmdline", PROFILE="subtree", STRUCTURE="true"))
     assert changed_settings(stored, other).keys() == {"PROFILE", "CLEANING_METHOD", "CLEANING_OPTIONS", "STRUCTURE"}
+
+
+def test_the_configuration_of_a_crawl_is_read_once_nothing_can_change_it():
+    crawler = Crawler(Spider, {"DEDUP_DISTANCE": "2"})
+    assert config_of(crawler).dedup_distance == 2
+    crawler.settings.set("DEDUP_DISTANCE", "1", "spider")  # as a spider does in its `from_crawler`
+    assert config_of(crawler).dedup_distance == 1
+    crawler.settings.freeze()
+    assert config_of(crawler) is config_of(crawler)
+    assert config_of(crawler).dedup_distance == 1
+
+
+def test_two_crawls_have_a_configuration_each():
+    crawlers = [Crawler(Spider, {"DEDUP_DISTANCE": value}) for value in ("1", "2")]
+    for crawler in crawlers:
+        crawler.settings.freeze()
+    assert [config_of(crawler).dedup_distance for crawler in crawlers] == [1, 2]

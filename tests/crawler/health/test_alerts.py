@@ -110,6 +110,7 @@ def test_a_webhook_that_fails_is_said_without_its_secret_and_the_next_crawl_tell
     assert alerts.send_alerts(config) == alerts.Delivery(1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("begun", "no_pause")
 def test_a_command_gets_the_json_on_its_standard_input(url, tmp_path):
     program = tmp_path / "tell me.py"
@@ -119,6 +120,7 @@ def test_a_command_gets_the_json_on_its_standard_input(url, tmp_path):
     assert json.loads((tmp_path / "told.json").read_text())["alerts"][0]["condition"] == "vanished"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "sentence"),
     [
@@ -133,6 +135,7 @@ def test_a_command_that_fails_is_said(tmp_path, program, sentence):
     assert sentence in failure
 
 
+@pytest.mark.slow
 def test_a_command_that_does_not_exist_is_said(tmp_path):
     config = Config(database_url=f"sqlite:///{tmp_path / 'blocks.db'}", alert_command="/no/such/program --now")
     assert alerts.deliver([alerts.sample_alert()], config) == [
