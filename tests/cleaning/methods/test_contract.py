@@ -1,7 +1,5 @@
 """What every method in METHODS owes: all text once, the same each time, an untouched tree, bounded time, no crash."""
 
-import gc
-import sys
 import time
 from collections import Counter
 from dataclasses import replace
@@ -10,6 +8,7 @@ from pathlib import Path
 
 import hostile_pages
 import pytest
+from calls import count_calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
@@ -241,21 +240,8 @@ def test_hostile_pages_take_bounded_time(method, name, hostile):
     assert time.process_time() - began < MOST_SECONDS
 
 
-def count_calls(page, method):
-    """Return how many functions of Python and C are called: the same each time, on any machine."""
-    calls = 0
-
-    def count(_frame, event, _argument):
-        nonlocal calls
-        calls += event in {"call", "c_call"}
-
-    gc.disable()  # its callbacks are calls too
-    sys.setprofile(count)
-    try:
-        clean(page, method=method)
-    finally:
-        sys.setprofile(None)
-        gc.enable()
+def count_cleaning(page, method):
+    calls, _ = count_calls(lambda: clean(page, method=method))
     return calls
 
 
@@ -266,7 +252,7 @@ def test_the_work_grows_no_faster_than_a_hostile_page(method, kind):
     clean(ready(SIBLING, method), method=method)  # what is loaded at first use
     start = len(hostile_pages.KINDS[kind][0])
     small, large = (
-        count_calls(ready(parse(hostile_pages.hostile_page(kind, start + size), URL), method), method)
+        count_cleaning(ready(parse(hostile_pages.hostile_page(kind, start + size), URL), method), method)
         for size in (SMALL_BYTES, TIMES_LARGER * SMALL_BYTES)
     )
     assert large <= MOST_TIMES_THE_CALLS * small

@@ -1,10 +1,8 @@
 """The structure of hostile pages: the work and the output grow no faster than the page."""
 
-import gc
-import sys
-
 import hostile_pages
 import pytest
+from calls import count_calls
 
 from cleaning import PageError, parse
 from cleaning._native import load_compiled
@@ -46,33 +44,19 @@ def pure(monkeypatch):
     load_compiled.cache_clear()
 
 
-def count_calls(page, marks):
-    """Return how many functions of Python and C are called: the same each time, on any machine."""
-    calls = 0
-
-    def count(_frame, event, _argument):
-        nonlocal calls
-        calls += event in {"call", "c_call"}
-
-    gc.disable()  # its callbacks are calls too
-    sys.setprofile(count)
-    try:
-        size = everything(read_structure(page, marks))
-    finally:
-        sys.setprofile(None)
-        gc.enable()
-    return calls, size
+def count_reading(page, marks):
+    return count_calls(lambda: everything(read_structure(page, marks)))
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("pure")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_work_grows_no_faster_than_a_hostile_page(kind):
-    count_calls(*kept_whole("<p>x<ul><li>y</ul>"))  # what is loaded at first use
+    count_reading(*kept_whole("<p>x<ul><li>y</ul>"))  # what is loaded at first use
     start = len(KINDS[kind][0])
-    small, _ = count_calls(*kept_whole(hostile_pages.hostile_page(kind, start + SMALL_BYTES)))
+    small, _ = count_reading(*kept_whole(hostile_pages.hostile_page(kind, start + SMALL_BYTES)))
     page = hostile_pages.hostile_page(kind, start + TIMES_LARGER * SMALL_BYTES)
-    large, size = count_calls(*kept_whole(page))
+    large, size = count_reading(*kept_whole(page))
     assert large <= MOST_TIMES_THE_CALLS * small
     assert size <= MOST_TIMES_THE_BYTES * len(page) + FREE_BYTES
 
