@@ -82,7 +82,7 @@ def contents(url):
     return set(texts), set(rows(url, "SELECT url, state, outcome FROM request"))
 
 
-def asked(address):
+def count_requests(address):
     """Return how often the site was asked for each URL so far."""
     with urllib.request.urlopen(f"{address}demo/requests", timeout=30) as answer:
         counts = json.loads(answer.read())
@@ -135,18 +135,18 @@ def test_wherever_a_crawl_is_killed_the_same_command_completes_it(start, address
         # A new one each time: a crawl may also come to its end before its first kill.
         url = f"sqlite:///{tmp_path / f'{next(numbers)}.db'}"
         ended = set()
-        counts = asked(address)
+        counts = count_requests(address)
         while True:
             after = chosen.uniform(0, 0.5 * seconds) if len(moments) < KILLS else LONGEST_SECONDS
             # One that is killed after its crawl's end has come to its end.
             killed = is_killed(start(url), after) and rows(url, "SELECT state FROM crawl") != [("finished",)]
             moments += [round(after, 3)] * killed
             told = f"seed {seed}, killed so many seconds after the begin: {moments}"
-            assert not ended & (asked(address) - counts).keys(), told
+            assert not ended & (count_requests(address) - counts).keys(), told
             if not killed:
                 break
             ended = set(contents_ended(url))
-            counts = asked(address)
+            counts = count_requests(address)
         assert [
             contents_now ^ contents_expected
             for contents_now, contents_expected in zip(contents(url), expected, strict=True)
@@ -166,12 +166,12 @@ def test_ctrl_c_gives_everything_back_at_once(start, address, url):
     assert crawl.wait(LONGEST_SECONDS) == 130
     assert leased(url) == 0
     ended = set(contents_ended(url))
-    counts = asked(address)
+    counts = count_requests(address)
     assert rows(url, "SELECT state FROM crawl") == [("open",)]
     assert rows(url, "SELECT 1 FROM request WHERE state = 'queued'")
 
     assert start(url, WHOLE, FRONTIER_LEASE_SECONDS="3600").wait(LONGEST_SECONDS) == 0
-    assert not ended & (asked(address) - counts).keys()
+    assert not ended & (count_requests(address) - counts).keys()
     assert rows(url, "SELECT state FROM crawl") == [("finished",)]
     assert set(rows(url, "SELECT DISTINCT visits FROM page")) == {(1,)}
 
@@ -205,7 +205,7 @@ def test_of_many_processes_one_may_die_or_sleep(start, address, url, fate, whole
     settings = {"FRONTIER_LEASE_SECONDS": "5", "FRONTIER_MAX_ATTEMPTS": "9", "CONCURRENT_REQUESTS": "2"}
     # Where others are faster, one may be left with little else than the pages that refuse us, nine times each.
     settings["MAX_REFUSED_SHARE"] = "1"
-    counts = asked(address)
+    counts = count_requests(address)
     first = start(url, WHOLE, **settings)
     stop_at_rest(first, url)
     others = [start(url, WHOLE, **settings) for _ in range(1 if url.startswith("sqlite") else 3)]
@@ -221,7 +221,7 @@ def test_of_many_processes_one_may_die_or_sleep(start, address, url, fate, whole
     assert contents(url)[0] == whole
     assert leased(url) == 0
     lost = {row.url for row in rows(url, "SELECT url FROM request WHERE attempts > 0")}
-    twice = {request for request, number in (asked(address) - counts).items() if number > 1}
+    twice = {request for request, number in (count_requests(address) - counts).items() if number > 1}
     assert twice <= lost | {f"{BASE_URL}{file}" for file in ("robots.txt", ".well-known/tdmrep.json")}
     assert lost
     assert set(rows(url, "SELECT DISTINCT visits FROM page")) == {(1,)}

@@ -103,7 +103,7 @@ def is_overridden(name: str, settings: BaseSettings) -> bool:
     return settings.get(used_name) is None or priority is None or priority < profile_priority
 
 
-def settled(name: str, value: Any, profile: Mapping[str, Any]) -> Any:
+def merge_with_profile(name: str, value: Any, profile: Mapping[str, Any]) -> Any:
     """Return a given setting with what the profile says of it. Raises ValueError if the two contradict each other.
 
     CLEANING_OPTIONS may have further options, such as `max_blocks`.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from crawler.config.names import alias_of, name_in_use
-from crawler.config.profiles import PROFILE, is_overridden, profile_settings, settled
+from crawler.config.profiles import PROFILE, is_overridden, merge_with_profile, profile_settings
 from crawler.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def read_value(setting: Option, settings: BaseSettings) -> Any:
             f"{name_in_use(name, settings)} is {raw_value!r}; {error}{_clash_hint(name, settings)}"
         ) from error
     try:
-        return settled(name, value, profile) if name in profile else value
+        return merge_with_profile(name, value, profile) if name in profile else value
     except ValueError as error:
         raise ConfigError(
             f"{PROFILE}={given_value(PROFILE, settings)} means {name}={_shown(profile[name])}, but {name} is "

@@ -133,13 +133,13 @@ def build_summary(spider: Spider, stats: Mapping[str, Any], status: ExitStatus) 
         "finish_reason": stats["finish_reason"],
         "exit_code": status.exit_code,
         "problem": status.problem,
-        "pages": count.each("store/pages_", ("new", "changed", "unchanged", "failed")),
-        "visits": count.each("visit/", Outcome),
+        "pages": count.by_name("store/pages_", ("new", "changed", "unchanged", "failed")),
+        "visits": count.by_name("visit/", Outcome),
         "blocks": {
             "kept": count("blocks/kept"),
-            "dropped": count.each("blocks/", [reason for reason in Reason if reason is not Reason.KEPT]),
+            "dropped": count.by_name("blocks/", [reason for reason in Reason if reason is not Reason.KEPT]),
         },
-        "duplicates": count.each("dedup/", ("exact", "near", "boilerplate")),
+        "duplicates": count.by_name("dedup/", ("exact", "near", "boilerplate")),
         "not_compared": count("dedup/not_compared"),
         "requests": count("downloader/request_count"),
         "queued": queued_requests(stats),
@@ -246,5 +246,5 @@ class _StatCounts:
     def __call__(self, name: str) -> int:
         return int(self._stats.get(name, 0))
 
-    def each(self, prefix: str, names: Iterable[str]) -> dict[str, int]:
+    def by_name(self, prefix: str, names: Iterable[str]) -> dict[str, int]:
         return {str(name): self(f"{prefix}{name}") for name in names}

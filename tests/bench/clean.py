@@ -31,7 +31,7 @@ sys.path.append(str(Path(__file__).parents[1] / "research"))  # programs are run
 import corpus
 import peers
 from peers import attempt
-from timing import settled, timed
+from timing import garbage_frozen, timed
 
 from cleaning import Options, clean, parse
 from cleaning.classifier.decide import decide
@@ -162,7 +162,7 @@ def main():
     if not corpus.DATA.exists():
         parser.error(f"there is no data at {corpus.DATA}; set BLOCKSIEVE_DATA")
     extractors = find_extractors(not options.without_peers)
-    with settled():
+    with garbage_frozen():
         bodies = sample(options.pages)
         figures = rows(measure(bodies, options.rounds, extractors))
     if options.json:

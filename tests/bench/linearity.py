@@ -25,7 +25,7 @@ sys.path.append(str(Path(__file__).parents[1] / "research"))  # programs are run
 sys.path.append(str(Path(__file__).parents[1] / "support"))
 
 import hostile_pages
-from timing import settled, timed
+from timing import garbage_frozen, timed
 
 from cleaning import METHODS, PageError, clean
 from cleaning.blocks import Page
@@ -156,7 +156,7 @@ def main():
         kinds, options.method = hostile_pages.STRUCTURE_KINDS, None
     if unknown := set(options.only or ()) - set(kinds):
         parser.error(f"--only: there are no pages of the kind {min(unknown)!r}; there are {', '.join(kinds)}")
-    with settled():
+    with garbage_frozen():
         rows = [measure(kind, options.sizes, options.method) for kind in options.only or kinds]
     if options.json:
         print(json.dumps({"sizes": list(options.sizes), "rows": rows}, indent=2))

@@ -167,29 +167,29 @@ def addresses(options):
     drawn, pages = random.Random(3), options.blocks // BLOCKS_OF_PAGE
     words = queries(options.asked)["a word of running text"]
 
-    def some(make):
+    def draw(make):
         return [make() for _ in range(options.asked)]
 
     return {
-        "overview": some(lambda: "/"),
-        "sites": some(lambda: f"/sites?begins=site{drawn.randrange(10)}"),
-        "site": some(lambda: f"/sites/site{drawn.randrange(min(200, pages))}.example"),
-        "page": some(lambda: f"/pages/{drawn.randrange(pages) + 1}"),
-        "page with copies": some(lambda: f"/pages/{drawn.randrange(min(20, pages)) + 1}"),
-        "block": some(lambda: f"/blocks/{drawn.randrange(options.blocks) + 1}"),
-        "block with copies": some(lambda: f"/blocks/{drawn.randrange(min(1_000, options.blocks)) + 1}"),
+        "overview": draw(lambda: "/"),
+        "sites": draw(lambda: f"/sites?begins=site{drawn.randrange(10)}"),
+        "site": draw(lambda: f"/sites/site{drawn.randrange(min(200, pages))}.example"),
+        "page": draw(lambda: f"/pages/{drawn.randrange(pages) + 1}"),
+        "page with copies": draw(lambda: f"/pages/{drawn.randrange(min(20, pages)) + 1}"),
+        "block": draw(lambda: f"/blocks/{drawn.randrange(options.blocks) + 1}"),
+        "block with copies": draw(lambda: f"/blocks/{drawn.randrange(min(1_000, options.blocks)) + 1}"),
         "search": [f"/search?q={word}" for word in words],
         "search by BM25": [f"/search?q={word}&rank=bm25" for word in words],
         "search in a site": [f"/search?q={word}&site=site1.example" for word in words],
-        "families": some(lambda: "/families"),
-        "schedule": some(lambda: "/schedule"),
-        "failures": some(lambda: "/failures"),
-        "crawls": some(lambda: "/crawls"),
-        "settings": some(lambda: "/settings"),
-        "page as JSON": some(lambda: f"/api/pages/{drawn.randrange(pages) + 1}"),
-        "two methods": some(lambda: f"/pages/{drawn.randrange(pages) + 1}/methods"),
-        "original": some(lambda: f"/pages/{drawn.randrange(min(_HTML_PAGES, pages)) + 1}/original"),
-        "original by pab": some(lambda: f"/pages/{drawn.randrange(min(_HTML_PAGES, pages)) + 1}/original?method=pab"),
+        "families": draw(lambda: "/families"),
+        "schedule": draw(lambda: "/schedule"),
+        "failures": draw(lambda: "/failures"),
+        "crawls": draw(lambda: "/crawls"),
+        "settings": draw(lambda: "/settings"),
+        "page as JSON": draw(lambda: f"/api/pages/{drawn.randrange(pages) + 1}"),
+        "two methods": draw(lambda: f"/pages/{drawn.randrange(pages) + 1}/methods"),
+        "original": draw(lambda: f"/pages/{drawn.randrange(min(_HTML_PAGES, pages)) + 1}/original"),
+        "original by pab": draw(lambda: f"/pages/{drawn.randrange(min(_HTML_PAGES, pages)) + 1}/original?method=pab"),
     }
 
 

@@ -24,7 +24,7 @@ DOCS = (ROOT / "docs" / "export.md").read_text("utf-8")
 BLOCKS = len(HOSTILE) + 2
 
 
-def shown(language):
+def printed(language):
     """Return what the page shows in a language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", DOCS, re.DOTALL | re.MULTILINE)
 
@@ -52,7 +52,7 @@ def run(folder, monkeypatch):
     """Run one of the pieces of Python and return its names."""
 
     def execute(word):
-        (code,) = (code for code in shown("python") if word in code)
+        (code,) = (code for code in printed("python") if word in code)
         monkeypatch.chdir(folder)
         names = {}
         exec(code, names)
@@ -89,7 +89,7 @@ def test_an_export_and_an_increment_are_the_whole(run, folder):
 
 
 def test_the_nightly_job_takes_everything_first_and_then_what_has_changed(folder):
-    (job,) = shown("sh")
+    (job,) = printed("sh")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = os.environ | {"DATABASE_URL": "sqlite:///blocks.db", "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
     rows = []

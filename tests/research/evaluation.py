@@ -12,7 +12,7 @@ import corpus
 from lxml import html
 from peers import attempt
 from scores import difference, summary
-from timing import settled, timed
+from timing import garbage_frozen, timed
 
 from cleaning import METHODS, PageError, clean, parse
 from cleaning.metadata.languages import identify_language
@@ -107,7 +107,7 @@ class Evaluation:
         """Return what was measured, by method and peer."""
         for sample in self._samples[:1]:
             self._warm(sample)
-        with settled():
+        with garbage_frozen():
             for turn, sample in enumerate(self._samples):
                 self._measure(sample, turn)
                 if (turn + 1) % 50 == 0 or turn + 1 == len(self._samples):

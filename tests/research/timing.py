@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def settled():
+def garbage_frozen():
     """Keep what lives by now out of the collector's sight, so that everyone pays for garbage of their own alone."""
     gc.collect()
     gc.freeze()

@@ -35,7 +35,7 @@ def test_a_site_outside_the_table_is_read_from_its_home_page(news, site):
     site.add_articles(*[story(n) for n in range(1, 8)])
     crawled = news()
     assert numbers(crawled) == list("1234567")
-    assert "/login" not in site.asked
+    assert "/login" not in site.requested
     # The sitemap's other address has no text of its own.
     assert crawled.stats["news/no_article"] == 1
     assert (crawled.code, crawled.stats["visit/page"]) == (0, 7)
@@ -71,7 +71,7 @@ def test_depth_limits_the_levels_of_sections(news, site):
     site.add_articles(story(1), story(2))
     crawled = news(sources="sections", depth="2")
     assert numbers(crawled) == ["1", "2"]
-    assert "/world/asia/east/" not in site.asked
+    assert "/world/asia/east/" not in site.requested
 
 
 def test_a_row_with_render_is_rendered(news, site, chromium):
@@ -101,7 +101,7 @@ def test_a_row_names_sources_and_the_pattern_of_articles(news, site):
     }
     crawled = news(columns)
     assert numbers(crawled) == list("1234")
-    assert "/" not in site.asked
+    assert "/" not in site.requested
     assert (crawled.stats["news/no_article"], crawled.stats["news/foreign"]) == (1, 1)
     assert (crawled.stats["news/articles/river"], crawled.stats["news/pages/river"]) == (4, 4)
 
@@ -112,7 +112,7 @@ def test_sources_selects_where_articles_are_looked_for(news, site):
     site.add_articles(story(1), story(2))
     columns = {"sections": [f"{site.url}/science/"], "feeds": [f"{site.url}/feed.xml"], "articles": "/news/"}
     assert numbers(news(columns, sources="feeds")) == ["2"]
-    assert site.asked == ["/feed.xml", story(2)]
+    assert site.requested == ["/feed.xml", story(2)]
 
 
 def test_sitemap_indexes_are_followed_to_a_limited_depth(news, site):
@@ -132,7 +132,7 @@ def test_sitemap_indexes_are_followed_to_a_limited_depth(news, site):
     site.add_articles(story(1))
     crawled = news({"articles": "/news/"}, sources="sitemaps")
     assert numbers(crawled) == ["1"]
-    assert "/5.xml" not in site.asked
+    assert "/5.xml" not in site.requested
     assert crawled.stats["news/sitemaps_left_out"] == 1
 
 
@@ -156,9 +156,9 @@ def test_a_long_index_is_read_on_run_by_run(news, site, tmp_path):
     store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}"}
 
     def crawl():
-        seen = len(site.asked)
+        seen = len(site.requested)
         crawled = news(columns, store, sources="sitemaps")
-        return crawled, {path for path in site.asked[seen:] if path.startswith("/map-")}
+        return crawled, {path for path in site.requested[seen:] if path.startswith("/map-")}
 
     newest, oldest = names[::-1], names
     assert [crawl()[1] for _ in range(2)] == [set(newest[:50]), set(newest[50:100])]
@@ -230,9 +230,9 @@ def test_addresses_without_a_page_do_not_use_up_the_limit_for_ever(news, site, t
     store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": url}
 
     def crawl():
-        seen = len(site.asked)
+        seen = len(site.requested)
         news(columns, store, sources="sitemaps", articles="4", age="36000")
-        return sorted(set(site.asked[seen:]) & set(paths.values()), key=list(paths.values()).index)
+        return sorted(set(site.requested[seen:]) & set(paths.values()), key=list(paths.values()).index)
 
     runs = [crawl() for _ in range(4)]
     assert runs == [[paths[n] for n in part] for part in ((0, 1, 2, 3), (4, 5, 6, 7, 11), (8, 9, 10), ())]
@@ -262,7 +262,7 @@ def test_known_articles_do_not_use_up_the_limit_so_each_run_reads_on(news, site,
         stats = news(columns, store, sources="sitemaps", articles="4", age="36000").stats
         runs.append(tuple(stats.get(name, 0) for name in ("visit/page", "news/known", "news/over_limit")))
     assert runs == [(4, 0, 6), (4, 4, 2), (2, 8, 0)]
-    assert sorted(path for path in site.asked if path.startswith("/news/")) == sorted(story(n) for n in range(10))
+    assert sorted(path for path in site.requested if path.startswith("/news/")) == sorted(story(n) for n in range(10))
     # What is due, and what its sitemap says has changed, is requested beside what is new.
     site.add_articles(story(10))
     site.add("/b.xml", f"<urlset>{loc(site.url + story(5), '2099-01-01')}{loc(site.url + story(10))}</urlset>", XML)
@@ -270,9 +270,9 @@ def test_known_articles_do_not_use_up_the_limit_so_each_run_reads_on(news, site,
         late = [site.url + story(1), site.url + story(2)]
         database.execute("UPDATE page SET next_visit = '2024-01-01 00:00:00' WHERE url IN (?, ?)", late)
         database.execute("UPDATE page SET last_seen = '2024-01-01 00:00:00' WHERE url = ?", [site.url + story(0)])
-    count = len(site.asked)
+    count = len(site.requested)
     last = news(columns, store, sources="sitemaps", articles="2", age="36000")
-    assert sorted(path for path in site.asked[count:] if path.startswith("/news/")) == sorted(
+    assert sorted(path for path in site.requested[count:] if path.startswith("/news/")) == sorted(
         [story(0), story(1), story(10)]
     )
     assert (last.stats["news/known"], last.stats["news/due_over_limit"]) == (3, 1)
@@ -293,7 +293,7 @@ def test_a_second_visit_of_a_feed_requests_only_new_entries(news, site, tmp_path
     environment = os.environ | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
     done = processes.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert site.asked == ["/feed.xml", story(1), "/feed.xml", story(2)]
+    assert site.requested == ["/feed.xml", story(1), "/feed.xml", story(2)]
 
 
 def test_a_crawl_ended_by_its_time_limit_continues_with_the_same_command(news, site, tmp_path):
@@ -306,7 +306,7 @@ def test_a_crawl_ended_by_its_time_limit_continues_with_the_same_command(news, s
     while crawled[-1].stats["finish_reason"] != "finished" and len(crawled) < 10:
         crawled.append(news(columns | {"delay": 0}, store, sources="feeds", seconds="3"))
         assert crawled[-1].stats["frontier/resumed"] == 1
-    assert sorted(site.asked) == sorted(["/feed.xml", *[story(n) for n in range(4)]])
+    assert sorted(site.requested) == sorted(["/feed.xml", *[story(n) for n in range(4)]])
 
 
 def test_url_variants_are_dropped_beside_their_article(news, site):

@@ -43,7 +43,7 @@ class Site:
             self.add(path, article(path))
 
     @property
-    def asked(self):
+    def requested(self):
         return [path for path, _ in self._requests if path != "/robots.txt"]
 
     def headers(self, path):

@@ -59,7 +59,7 @@ def in_groups(keys, distance):
     return {int(row["id"]): (int(row["original"]), int(row["bits"]), bool(row["exact"])) for row in rows}
 
 
-def made(seed):
+def make_keys(seed):
     """Return the keys of a few blocks with few different texts, in any order."""
     chance = random.Random(seed)
     count = chance.randint(0, 60)
@@ -84,7 +84,7 @@ def made(seed):
 @pytest.mark.parametrize("distance", [0, 1, 3])
 def test_sightings_are_those_of_a_crawl(distance):
     for seed in range(150):
-        keys = made(seed)
+        keys = make_keys(seed)
         assert in_groups(keys, distance) == one_after_the_other(keys, distance), f"seed {seed}"
 
 

@@ -46,7 +46,7 @@ def imported(tmp_path, environment):
     return run
 
 
-def found(modules, names):
+def modules_inside(modules, names):
     """Return the modules that are one of these, or inside one."""
     return {
         name for name in names.split() if any(module == name or module.startswith(f"{name}.") for module in modules)
@@ -56,7 +56,7 @@ def found(modules, names):
 @pytest.mark.slow
 def test_a_command_of_scrapy_imports_none_of_ours(imported):
     modules = imported("version")
-    assert found(modules, f"{RARE} {CRAWL} cleaning numpy rich sqlalchemy") == set()
+    assert modules_inside(modules, f"{RARE} {CRAWL} cleaning numpy rich sqlalchemy") == set()
     assert {name for name in modules if name.startswith("crawler.commands.")} == {
         "crawler.commands.lazy",
         "crawler.commands.project",
@@ -69,14 +69,14 @@ def test_a_command_of_scrapy_imports_none_of_ours(imported):
 def test_a_command_that_reads_the_database_imports_nothing_of_crawls(imported, scrapy, command):
     assert scrapy("initdb").returncode == 0
     modules = imported(*command.split())
-    assert found(modules, f"{RARE} {CRAWL}") == set()
+    assert modules_inside(modules, f"{RARE} {CRAWL}") == set()
     assert "sqlalchemy" in modules
 
 
 @pytest.mark.slow
 def test_only_the_upgrade_of_a_database_imports_alembic(imported):
-    assert found(imported("initdb"), f"{RARE} {CRAWL}") == set()
-    assert found(imported("upgrade"), f"{RARE} {CRAWL}") == {"alembic"}
+    assert modules_inside(imported("initdb"), f"{RARE} {CRAWL}") == set()
+    assert modules_inside(imported("upgrade"), f"{RARE} {CRAWL}") == {"alembic"}
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_a_crawl_imports_nothing_that_its_pages_and_settings_do_not_ask_for(impo
     (tmp_path / "page.html").write_text(PAGE, "utf-8")
     (tmp_path / "index.tsv").write_text("file\turl\npage.html\thttps://e.org/bridge\n", "utf-8")
     modules = imported("crawl", "archive", "-s", f"REPLAY={tmp_path}", "-s", "LOG_LEVEL=CRITICAL")
-    assert found(modules, RARE) == set()
+    assert modules_inside(modules, RARE) == set()
     assert {"crawler.frontier.scheduler", "crawler.storage.store", "cleaning.classifier.model"} <= modules
 
 

@@ -16,12 +16,12 @@ from crawler.terminal import make_console
 HOSTILE = "[/b]\x1b[2J"
 
 
-def found(text, *hits, title="A title"):
+def a_page(text, *hits, title="A title"):
     hit = Hit(7, 0.225, "paragraph", 1_234, text, Excerpt(text, hits))
     return FoundPage(1, "https://a.example/1", title, "a.example", "News", "en", None, (hit,))
 
 
-def shown(capsys, *pages):
+def printed(capsys, *pages):
     command._print(make_console(), pages, "priority")
     return capsys.readouterr().out
 
@@ -43,24 +43,24 @@ def test_json_on_a_server(scrapy, on_server):
 
 
 def test_nothing_found_is_not_an_error(capsys):
-    assert shown(capsys) == "Nothing found\n"
+    assert printed(capsys) == "Nothing found\n"
 
 
 def test_no_control_characters_reach_the_terminal(capsys):
-    out = shown(capsys, found(f"{HOSTILE} and \u202emore", (0, 4), title=HOSTILE))
+    out = printed(capsys, a_page(f"{HOSTILE} and \u202emore", (0, 4), title=HOSTILE))
     assert "\x1b" not in out
     assert "\u202e" not in out
     assert "[[/b]]\ufffd[2J and \ufffdmore" in out
 
 
 def test_a_right_to_left_text_is_isolated(capsys):
-    out = shown(capsys, found("جسر قديم", (0, 3), title="جسر"))
+    out = printed(capsys, a_page("جسر قديم", (0, 3), title="جسر"))
     assert "\u2068[جسر] قديم\u2069" in out
     assert "\u2068جسر\u2069" in out
 
 
 def test_wide_characters_keep_the_table_aligned(capsys):
-    out = shown(capsys, found("计算机科学" * 30, (0, 3)))
+    out = printed(capsys, a_page("计算机科学" * 30, (0, 3)))
     assert "[计算机]科学" in out
     assert all(line.endswith(("│", "┓", "┩", "┤", "┘", "┃")) for line in out.splitlines())
 

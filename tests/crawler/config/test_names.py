@@ -26,14 +26,14 @@ USUAL_NAMES = """
 """.split()
 
 
-def given(priority="project", **values):
+def make_settings(priority="project", **values):
     settings = Settings()
     settings.setdict(values, priority)
     return settings
 
 
 def test_settings_of_projects_and_other_packages_pass_in_silence():
-    settings = given("cmdline", **dict.fromkeys(USUAL_NAMES, "1"))
+    settings = make_settings("cmdline", **dict.fromkeys(USUAL_NAMES, "1"))
     assert len(USUAL_NAMES) > 95
     assert Config.read(settings) == Config.read(Settings())
     assert misspelt_settings(settings) == []
@@ -50,7 +50,7 @@ def test_settings_of_projects_and_other_packages_pass_in_silence():
     ],
 )
 def test_a_near_miss_of_our_names_is_noticed_and_refuses_nothing(name, nearest):
-    settings = given("cmdline", **{name: "x"})
+    settings = make_settings("cmdline", **{name: "x"})
     Config.read(settings)
     assert misspelt_settings(settings) == [f"{name} is no setting of Blocksieve; did you mean {nearest}?"]
 
@@ -60,7 +60,7 @@ def test_a_near_miss_that_the_project_declares_is_its_own(tmp_path, monkeypatch)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "shop_settings")
     settings = Settings()
-    assert misspelt_settings(given("cmdline", PROFILES="b")) == [
+    assert misspelt_settings(make_settings("cmdline", PROFILES="b")) == [
         "PROFILES is no setting of Blocksieve; did you mean PROFILE?"
     ]
     settings.setmodule("shop_settings", "project")
@@ -69,13 +69,13 @@ def test_a_near_miss_that_the_project_declares_is_its_own(tmp_path, monkeypatch)
 
 
 def test_a_name_in_the_settings_module_is_not_looked_at():
-    assert misspelt_settings(given("project", DEDUP_SCOP="site")) == []
+    assert misspelt_settings(make_settings("project", DEDUP_SCOP="site")) == []
 
 
 def test_every_setting_has_an_alias_that_counts_in_its_place():
     plain = {"ARCHIVE": True, "PROFILE": "staging", "RENDER": "splash", "DATABASE_URL": "mysql://shop"}
     ours = {"ARCHIVE": "a.warc.gz", "PROFILE": "none", "RENDER": "1", "DATABASE_URL": "sqlite:///ours.db"}
-    settings = given(**plain, **{f"BLOCKSIEVE_{name}": value for name, value in ours.items()})
+    settings = make_settings(**plain, **{f"BLOCKSIEVE_{name}": value for name, value in ours.items()})
     config = Config.read(settings)
     assert (config.archive, config.profile, config.render) == ("a.warc.gz", "none", True)
     assert config.database_url == "sqlite:///ours.db"
@@ -90,14 +90,14 @@ def test_every_setting_has_an_alias_that_counts_in_its_place():
 
 
 def test_an_alias_counts_whatever_its_priority():
-    settings = given("cmdline", DEDUP_SCOPE="off")
+    settings = make_settings("cmdline", DEDUP_SCOPE="off")
     settings.set("BLOCKSIEVE_DEDUP_SCOPE", "site", "project")
     assert Config.read(settings).dedup_scope == "site"
     assert not is_on_command_line(settings, "DEDUP_SCOPE")
 
 
 def test_what_commands_set_is_set_under_the_name_in_use():
-    settings = given(BLOCKSIEVE_CLEANING_METHOD="pab", STRUCTURE="1")
+    settings = make_settings(BLOCKSIEVE_CLEANING_METHOD="pab", STRUCTURE="1")
     set_ours(settings, "CLEANING_METHOD", "weighted", "cmdline")
     set_ours(settings, "STRUCTURE", "0", "cmdline")
     config = Config.read(settings)
@@ -105,22 +105,22 @@ def test_what_commands_set_is_set_under_the_name_in_use():
 
 
 def test_a_profile_by_its_alias_sets_the_method():
-    assert Config.read(given(BLOCKSIEVE_PROFILE="pab2015", PROFILE="staging")).cleaning_method == "pab"
+    assert Config.read(make_settings(BLOCKSIEVE_PROFILE="pab2015", PROFILE="staging")).cleaning_method == "pab"
     with pytest.raises(ConfigError, match="PROFILE=pab2015 means CLEANING_METHOD=pab"):
-        Config.read(given(BLOCKSIEVE_PROFILE="pab2015", BLOCKSIEVE_CLEANING_METHOD="weighted"))
+        Config.read(make_settings(BLOCKSIEVE_PROFILE="pab2015", BLOCKSIEVE_CLEANING_METHOD="weighted"))
 
 
 def test_the_environment_has_the_alias_too(monkeypatch):
     monkeypatch.setenv("DATABASE_URL", "mysql://shop")
     monkeypatch.setenv("BLOCKSIEVE_DATABASE_URL", "sqlite:///ours.db")
-    assert Config.read(given(DATABASE_URL="mysql://shop")).database_url == "sqlite:///ours.db"
+    assert Config.read(make_settings(DATABASE_URL="mysql://shop")).database_url == "sqlite:///ours.db"
 
 
 def test_an_unknown_name_with_our_prefix_is_refused():
     with pytest.raises(ConfigError, match="there is no setting BLOCKSIEVE_ARCHIV; did you mean BLOCKSIEVE_ARCHIVE"):
-        Config.read(given(BLOCKSIEVE_ARCHIV="x"))
+        Config.read(make_settings(BLOCKSIEVE_ARCHIV="x"))
     with pytest.raises(ConfigError, match="BLOCKSIEVE_SHOP; `scrapy settings --explain` lists all"):
-        Config.read(given(BLOCKSIEVE_SHOP="x"))
+        Config.read(make_settings(BLOCKSIEVE_SHOP="x"))
 
 
 @pytest.mark.parametrize(
@@ -130,15 +130,15 @@ def test_a_clash_with_a_setting_of_the_project_names_the_alias(name, value):
     with pytest.raises(
         ConfigError, match=f"^{name} is .*; if {name} is a setting of the project's own, set BLOCKSIEVE_"
     ):
-        Config.read(given(**{name: value}))
-    own = given(**{name: value}, SPIDER_LOADER_CLASS="crawler.addon.SpiderLoader")
+        Config.read(make_settings(**{name: value}))
+    own = make_settings(**{name: value}, SPIDER_LOADER_CLASS="crawler.addon.SpiderLoader")
     with pytest.raises(ConfigError, match=f"^{name} is (?!.*BLOCKSIEVE_)"):
         Config.read(own)
 
 
 def test_cleaning_leaves_settings_that_it_cannot_use_to_the_project():
     clashing = {"ARCHIVE": "/data/old", "RENDER": "splash", "REPLAY": 3}
-    settings = given(**clashing)
+    settings = make_settings(**clashing)
     Cleaning().update_settings(settings)
     config = Config.read(settings)
     assert (config.archive, config.render, config.replay) == ("", False, "")
@@ -148,4 +148,4 @@ def test_cleaning_leaves_settings_that_it_cannot_use_to_the_project():
 @pytest.mark.parametrize(("priority", "name"), [("project", "BLOCKSIEVE_ARCHIVE"), ("cmdline", "ARCHIVE")])
 def test_cleaning_refuses_what_is_meant_for_it_and_cannot_be_used(priority, name):
     with pytest.raises(ConfigError, match=f"^{name} is 'a.warc.gz', but the add-on Cleaning"):
-        Cleaning().update_settings(given(priority, **{name: "a.warc.gz"}))
+        Cleaning().update_settings(make_settings(priority, **{name: "a.warc.gz"}))

@@ -17,7 +17,7 @@ SECRETS = ("sesame", "4711")
 def read():
     """Return the response's and the request's record, each read, and the record of their crawl."""
 
-    def made(request, **response):
+    def read_records(request, **response):
         records = ArchiveRecords("a.warc.gz", {"software": "a test"})
         data = records.warcinfo + records.pack(request, Response(**{"url": request.url} | response))
         parts = []
@@ -26,7 +26,7 @@ def read():
             parts.append((record.rec_headers, record.http_headers, body))
         return parts[1], parts[2], parts[0]
 
-    return made
+    return read_records
 
 
 def test_a_response_is_recorded_as_received(read):

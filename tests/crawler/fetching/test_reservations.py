@@ -87,7 +87,7 @@ def pages(*paths, **headers):
     return {path: {"body": f"{PROSE}{path}", "headers": sent} for path in paths}
 
 
-def asked(crawled):
+def requested_paths(crawled):
     return [path for path, _ in crawled.requests if path != "/robots.txt"]
 
 
@@ -98,8 +98,8 @@ def test_the_file_is_requested_once_before_the_pages_and_is_no_visit(visit, ever
     source = every_link.replace("self.paths.split()", "['/a', '/b', '/free/1', '/c']")
     sent[TDMREP] = {"body": json.dumps(entries), "headers": JSON}
     crawled = visit(sent, source, CONCURRENT_REQUESTS_PER_DOMAIN=8)
-    assert asked(crawled)[0] == TDMREP
-    assert asked(crawled).count(TDMREP) == 1
+    assert requested_paths(crawled)[0] == TDMREP
+    assert requested_paths(crawled).count(TDMREP) == 1
     assert crawled.outcomes() == {"/a": "tdm_reserved", "/b": "tdm_reserved", "/free/1": "page", "/c": "page"}
     assert crawled.stats["tdmrep/found"] == 1
     assert crawled.visits[0]["error"] == f"{TDMREP} (setting OBEY_TDM_RESERVATION)"
@@ -108,7 +108,7 @@ def test_the_file_is_requested_once_before_the_pages_and_is_no_visit(visit, ever
 def test_the_file_is_not_requested_if_it_is_not_obeyed(visit, every_link):
     source = every_link.replace("self.paths.split()", "['/a']")
     crawled = visit({TDMREP: RESERVED} | pages("/a"), source, OBEY_TDM_RESERVATION=0)
-    assert (asked(crawled), crawled.outcomes()) == (["/a"], {"/a": "page"})
+    assert (requested_paths(crawled), crawled.outcomes()) == (["/a"], {"/a": "page"})
 
 
 @pytest.mark.parametrize(

@@ -131,27 +131,27 @@ def joined(engine):
         store._crawl_lock.close()
 
 
-def asked(url, key=None):
+def request_for(url, key=None):
     meta = {} if key is None else {REVISIT_KEY: key}
     return RequestRecord("key", url, "a.example", callback="parse_article", meta=meta)
 
 
 def section_visit(now, url=LISTING):
     child = RequestRecord("child", address("harbour"), "a.example")
-    return Visit(url, now, Outcome.SECTION, 200, children=1, request=asked(url), requests=(child,))
+    return Visit(url, now, Outcome.SECTION, 200, children=1, request=request_for(url), requests=(child,))
 
 
 @pytest.mark.parametrize("section_first", [True, False])
 def test_an_address_of_a_section_is_not_believed(joined, lying, now, addresses, section_first):
-    visits = [section_visit(now), replace(lying("harbour"), request=asked(address("harbour")))]
+    visits = [section_visit(now), replace(lying("harbour"), request=request_for(address("harbour")))]
     for visit in visits if section_first else reversed(visits):
         joined(visit)
     assert addresses() == own_addresses("harbour")
 
 
 def test_a_revisit_of_a_page_that_gives_way_does_not_miss_the_section(joined, lying, now, rows):
-    request = asked(address("harbour"), LISTING)
-    joined(replace(lying("harbour"), request=asked(address("harbour"))))
+    request = request_for(address("harbour"), LISTING)
+    joined(replace(lying("harbour"), request=request_for(address("harbour"))))
     joined(section_visit(now))
     joined(replace(lying("harbour", day=1), request=request))
     assert rows("SELECT misses FROM section") == [{"misses": 0}]
@@ -442,9 +442,9 @@ def test_a_section_moves_unless_it_redirects_to_the_home_page(joined, now, rows,
 
 def test_links_to_other_addresses_of_a_page_are_not_due(joined, visit, engine, now, rows):
     own, print_version = address("harbour"), VARIANTS[0]
-    joined(replace(visit(print_version, *article("harbour"), canonical=own), request=asked(print_version)))
+    joined(replace(visit(print_version, *article("harbour"), canonical=own), request=request_for(print_version)))
     with engine.connect() as connection:
-        asked_for = [replace(asked(url), key=url) for url in (own, print_version, address("violin"))]
+        asked_for = [replace(request_for(url), key=url) for url in (own, print_version, address("violin"))]
         assert keys_not_due(connection, asked_for, now, RevisitBounds(3600, 864_000)) == {own, print_version}
 
 

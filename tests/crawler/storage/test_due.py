@@ -19,7 +19,7 @@ from crawler.visit import Outcome, RequestRecord, Visit
 LATER = timedelta(days=60)
 
 
-def asked(url):
+def request_for(url):
     return RequestRecord(url, url, "a.example", callback="parse_article", cb_kwargs={"n": 1}, headers={"Accept": ["x"]})
 
 
@@ -43,12 +43,14 @@ def keep(engine):
 
 @pytest.fixture
 def read(visit):
-    return lambda url, day=0: replace(visit(url, "one", day=day), request=asked(url))
+    return lambda url, day=0: replace(visit(url, "one", day=day), request=request_for(url))
 
 
 @pytest.fixture
 def listing(now):
-    return lambda url: Visit(url, now, Outcome.SECTION, request=asked(url), requests=(asked("https://a.example/x"),))
+    return lambda url: Visit(
+        url, now, Outcome.SECTION, request=request_for(url), requests=(request_for("https://a.example/x"),)
+    )
 
 
 @pytest.fixture
@@ -64,7 +66,7 @@ def ask(engine):
 def begin(engine):
     def of(revisits, spider="one", arguments=None):
         with write_transaction(engine) as connection:
-            wanted = [(revisit, asked(revisit.url)) for revisit in revisits]
+            wanted = [(revisit, request_for(revisit.url)) for revisit in revisits]
             arguments = (arguments or {"a": "1"}) | {RECRAWL: "{}"}
             begun = due.begin_recrawl(connection, spider, arguments, wanted, 60.0)
             return None if begun is None else begun.added
@@ -104,7 +106,7 @@ def test_a_site_can_be_picked(keep, read, ask, now):
 
 def test_pages_that_are_retired_or_cannot_be_visited_again_are_never_due(engine, keep, read, visit, ask, now):
     keep(read("https://a.example/1"), visit("https://a.example/2", "two"))
-    gone = Visit("https://a.example/1", now, Outcome.NOT_FOUND, 410, request=asked("https://a.example/1"))
+    gone = Visit("https://a.example/1", now, Outcome.NOT_FOUND, 410, request=request_for("https://a.example/1"))
     keep(gone)
     assert ask(due.due_revisits, now + LATER, RevisitBounds()) == ask(due.all_revisits) == []
 

@@ -55,7 +55,7 @@ def mask(bits):
     return sum(1 << bit for bit in bits)
 
 
-def found(connection, index, queries):
+def look_up(connection, index, queries):
     return {(match.query, match.owner_id, match.distance) for match in index.lookup(connection, queries).matches}
 
 
@@ -65,7 +65,7 @@ def test_boundary_bits_are_found_up_to_three_and_never_from_four(connection, ind
     index.add(connection, [IndexEntry(base, 7)])
     queries = [base ^ mask(bits) for bits in combinations(BOUNDARIES, size)]
     expected = {(query, 7, size) for query in queries} if size <= 3 else set()
-    assert found(connection, index, queries) == expected
+    assert look_up(connection, index, queries) == expected
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -73,7 +73,7 @@ def test_every_combination_of_bits_up_to_three_is_found(connection, index, size)
     base = 0x9234567890ABCDEF
     index.add(connection, [IndexEntry(base, 1)])
     queries = [base ^ mask(bits) for bits in combinations(range(64), size)]
-    assert found(connection, index, queries) == {(query, 1, size) for query in queries}
+    assert look_up(connection, index, queries) == {(query, 1, size) for query in queries}
 
 
 @given(
@@ -102,13 +102,13 @@ def test_lookup_equals_brute_force(dialect, engine, stored, near, strangers, mos
 
 def test_one_fingerprint_stands_for_several_blocks(connection, index):
     index.add(connection, [IndexEntry(2**63 + 5, 1), IndexEntry(2**63 + 5, 2)])
-    assert found(connection, index, [2**63 + 5]) == {(2**63 + 5, 1, 0), (2**63 + 5, 2, 0)}
+    assert look_up(connection, index, [2**63 + 5]) == {(2**63 + 5, 1, 0), (2**63 + 5, 2, 0)}
 
 
 def test_a_removed_fingerprint_is_not_found(connection, index):
     index.add(connection, [IndexEntry(2**63 + 5, 1), IndexEntry(2**63 + 5, 2)])
     index.remove(connection, [IndexEntry(2**63 + 5, 1), IndexEntry(99, 1)])
-    assert found(connection, index, [2**63 + 5]) == {(2**63 + 5, 2, 0)}
+    assert look_up(connection, index, [2**63 + 5]) == {(2**63 + 5, 2, 0)}
 
 
 def test_nothing_asked_finds_nothing(connection, index):

@@ -58,11 +58,11 @@ def tell(engine):
 def trust(engine):
     """Return how often the host's sitemap was right and wrong."""
 
-    def found():
+    def read_trust():
         with engine.connect() as connection:
             return [(row.right, row.wrong) for row in connection.execute(select(sitemap_trust))]
 
-    return found
+    return read_trust
 
 
 @pytest.fixture

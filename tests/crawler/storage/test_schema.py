@@ -79,7 +79,7 @@ def later(tmp_path):
     return Migrations(str(folder), (*schema.MIGRATIONS.revisions, "9000"))
 
 
-def found(engine, query):
+def search_texts(engine, query):
     with read_transaction(engine) as connection:
         return [hit.text for page in search(connection, query) for hit in page.hits]
 
@@ -187,9 +187,9 @@ def test_a_database_of_the_first_schema_is_upgraded_with_its_rows(empty, save_fi
 def test_triggers_survive_a_later_revision(empty, later, save_first, visit):
     save_first(visit("https://a.example/1", "one bridge"))
     schema.upgrade_schema(empty, later)
-    assert found(empty, "bridge") == ["one bridge"]
+    assert search_texts(empty, "bridge") == ["one bridge"]
     save_first(visit("https://a.example/1", "a mill", day=1))
-    assert (found(empty, "bridge"), found(empty, "mill")) == ([], ["a mill"])
+    assert (search_texts(empty, "bridge"), search_texts(empty, "mill")) == ([], ["a mill"])
     with empty.begin() as connection:
         connection.execute(text("DELETE FROM block"))
     assert read(empty, "SELECT block_id FROM block_tokens") == []
@@ -202,7 +202,7 @@ def test_a_revision_that_fails_leaves_the_database_as_it_was(empty, later, save_
         schema.upgrade_schema(empty, later)
     schema.check_schema(empty)
     assert "note" not in read(empty, "SELECT * FROM page")[0]
-    assert found(empty, "bridge") == ["one bridge"]
+    assert search_texts(empty, "bridge") == ["one bridge"]
 
 
 def test_an_empty_database_gets_the_newest_revision_at_once(empty, later):
@@ -356,12 +356,12 @@ def test_a_revision_adds_headlines_and_cuts_all_words_anew(schema_before_headlin
             SearchableBlock(4, "新新新新", 1.0),
         )
     ]
-    assert found(schema_before_headlines, '"cafe zoe 1"') == ["Café Zoë 1"]
-    assert found(schema_before_headlines, "muller 2") == ["Müller 2"]
+    assert search_texts(schema_before_headlines, '"cafe zoe 1"') == ["Café Zoë 1"]
+    assert search_texts(schema_before_headlines, "muller 2") == ["Müller 2"]
     with schema_before_headlines.connect() as connection:
         options = {"compare_type": True, "include_object": lambda item, *_: exists_on(item, connection.dialect.name)}
         assert compare_metadata(MigrationContext.configure(connection, opts=options), metadata) == []
     # What a page was called before is unknown: its next visit brings no change.
     (saved,) = save_first(visit("https://a.example/1", "Café Zoë 1", day=1, title="Meier", headline="Meier"))
     assert saved.state == "unchanged"
-    assert found(schema_before_headlines, "title:meier") == ["Meier"]
+    assert search_texts(schema_before_headlines, "title:meier") == ["Meier"]

@@ -32,11 +32,11 @@ def find(engine):
 
 @pytest.fixture
 def pages(engine):
-    def found(query, **options):
+    def run(query, **options):
         with read_transaction(engine) as connection:
             return search(connection, query, **options)
 
-    return found
+    return run
 
 
 LATIN = (
@@ -282,17 +282,17 @@ def test_a_title_restricts_the_pages_of_a_query(save, visit, pages):
         visit(C, "A budget."),
     )
 
-    def found(query, **filters):
+    def urls_of(query, **filters):
         return [page.url for page in pages(query, **filters)]
 
     for rank in Rank:
-        assert found("title:mayor budget", rank=rank) == [A]
-        assert sorted(found("budget -title:mayor", rank=rank)) == [B, C]
-        assert sorted(found("title:mayor OR title:weath*", rank=rank)) == [A, B]
-        assert found('title:"mayor resigns" -budget', rank=rank) == [A]
-        assert found("title:budget", rank=rank) == []
-    assert found("title:mayor", filters=SearchFilters.of(site="b.example")) == []
-    assert found("title:mayor", filters=SearchFilters.of(site="a.example")) == [A]
+        assert urls_of("title:mayor budget", rank=rank) == [A]
+        assert sorted(urls_of("budget -title:mayor", rank=rank)) == [B, C]
+        assert sorted(urls_of("title:mayor OR title:weath*", rank=rank)) == [A, B]
+        assert urls_of('title:"mayor resigns" -budget', rank=rank) == [A]
+        assert urls_of("title:budget", rank=rank) == []
+    assert urls_of("title:mayor", filters=SearchFilters.of(site="b.example")) == []
+    assert urls_of("title:mayor", filters=SearchFilters.of(site="a.example")) == [A]
 
 
 def test_a_heading_that_repeats_the_title_is_one_hit(save, visit, pages):

@@ -21,7 +21,7 @@ LONG = " ".join(f"word{number}" for number in range(40))
 MOST = timedelta(days=10)
 
 
-def asked(url, mark=None, **values):
+def request_for(url, mark=None, **values):
     meta = {} if mark is None else {REVISIT_KEY: mark}
     return RequestRecord("key", url, "a.example", callback="parse_article", cb_kwargs={"n": 1}, meta=meta, **values)
 
@@ -53,7 +53,7 @@ def read(visit):
     """A visit of a page by a request of its own."""
 
     def make(url, *blocks, mark=None, **values):
-        return replace(visit(url, *blocks, **values), request=asked(url, mark))
+        return replace(visit(url, *blocks, **values), request=request_for(url, mark))
 
     return make
 
@@ -63,7 +63,7 @@ def fruitless(now):
     """A visit without a page."""
 
     def make(outcome, url=URL, *, day=1, mark=None, **values):
-        return Visit(url, now + timedelta(days=day), outcome, request=asked(url, mark), **values)
+        return Visit(url, now + timedelta(days=day), outcome, request=request_for(url, mark), **values)
 
     return make
 
@@ -101,7 +101,7 @@ def test_what_refers_and_what_redirected_is_not_stored(keep, read, stored):
 
 
 def test_a_page_that_was_posted_for_is_never_due(keep, read, stored):
-    keep(replace(read(URL, "one"), request=asked(URL, method="POST")))
+    keep(replace(read(URL, "one"), request=request_for(URL, method="POST")))
     assert (stored().spider, stored().next_visit) == (None, None)
 
 
@@ -117,7 +117,7 @@ def test_what_else_the_callback_yielded_is_counted(keep, read, stored):
 
 
 def test_further_pages_of_a_response_count_too(keep, read, stored):
-    keep(replace(read(URL, "one"), parts=2), replace(read(OTHER, "two"), part=2, parts=2, request=asked(URL)))
+    keep(replace(read(URL, "one"), parts=2), replace(read(OTHER, "two"), part=2, parts=2, request=request_for(URL)))
     assert (stored(URL).children, stored(OTHER).children) == (1, 1)
     assert (stored(URL).spider, stored(OTHER).spider) == ("one", None)
 
@@ -292,7 +292,7 @@ def test_a_revisit_that_finds_another_canonical_address_keeps_the_history(keep, 
 
 def test_a_revisit_that_finds_a_page_at_another_address_misses_its_own(keep, read, rows):
     keep(read(URL, "one"))
-    keep(replace(read(OTHER, "two", day=1), request=asked(URL, URL)))
+    keep(replace(read(OTHER, "two", day=1), request=request_for(URL, URL)))
     page_rows = rows("SELECT url_key, misses FROM page ORDER BY id")
     assert page_rows == [{"url_key": URL, "misses": 1}, {"url_key": OTHER, "misses": 0}]
 

@@ -31,11 +31,11 @@ FAILED = {
 def leased(store_wanted, take, wanted):
     """Store a request and lease it."""
 
-    def one(key="page", **values):
+    def store_and_lease(key="page", **values):
         store_wanted(wanted(key, **values))
         return take()[0]
 
-    return one
+    return store_and_lease
 
 
 @pytest.fixture

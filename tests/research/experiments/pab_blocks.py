@@ -9,7 +9,7 @@ import numpy as np
 from findings import Finding, Panel
 from report import Figures
 from stand_ins import ARTICLE_SETS, ARTICLES, articles, read
-from timing import settled, timed
+from timing import garbage_frozen, timed
 from verdicts import judge_ahead, judge_near, undecided
 
 from cleaning import METHODS
@@ -152,7 +152,7 @@ def _share_verdict(measured, reading):
 def measure(samples):
     """Return what both methods do on the pages."""
     measured = {method: Measured(method, [], [], []) for method in PAPER}
-    with settled():
+    with garbage_frozen():
         for sample in samples:
             _measure(sample, measured)
     return measured

@@ -59,7 +59,7 @@ async def opened(allowed):
         await outlet.close()
 
 
-def asked(allowed, *lines, body=b""):
+def ask_through(allowed, *lines, body=b""):
     """Return the answer to one request, and how many were refused."""
 
     async def run():
@@ -71,7 +71,9 @@ def asked(allowed, *lines, body=b""):
 
 def test_a_request_is_forwarded_as_the_last_of_its_connection(serve, answer):
     site, requests = serve({"/a//b?c=/d": answer("a style", headers={"Keep-Alive": "5", "X-Kept": "yes"})})
-    reply, refused = asked(HERE, f"GET {site}/a//b?c=/d HTTP/1.1", "Host: x", "Proxy-Connection: keep-alive", "X-A: 1")
+    reply, refused = ask_through(
+        HERE, f"GET {site}/a//b?c=/d HTTP/1.1", "Host: x", "Proxy-Connection: keep-alive", "X-A: 1"
+    )
     head, _, body = reply.partition(b"\r\n\r\n")
     assert (body, refused) == (b"a style", 0)
     assert b"X-Kept: yes" in head
@@ -100,7 +102,7 @@ def test_a_tunnel_passes_bytes_both_ways():
 def test_no_connection_is_made_to_a_refused_address(request_line, host, resolver):
     with closing(socket.create_server((HERE, 0))) as server:
         server.setblocking(False)
-        reply, refused = asked("10.0.0.0/8", request_line.format(f"{host}:{server.getsockname()[1]}"))
+        reply, refused = ask_through("10.0.0.0/8", request_line.format(f"{host}:{server.getsockname()[1]}"))
         assert (reply.split(b"\r\n")[0], refused) == (b"HTTP/1.1 403 Forbidden", 1)
         with pytest.raises(BlockingIOError):
             server.accept()
@@ -111,7 +113,7 @@ def test_a_name_is_resolved_for_each_connection(resolver):
     with closing(socket.create_server((HERE, 0))) as server:
         server.setblocking(False)
         line = f"GET http://rebound.example:{server.getsockname()[1]}/ HTTP/1.1"
-        replies = [asked("127.0.0.2", line) for _ in range(2)]
+        replies = [ask_through("127.0.0.2", line) for _ in range(2)]
         statuses = [(reply.split(b" ")[1], refused) for reply, refused in replies]
         assert statuses == [(b"502", 0), (b"403", 1)]
         with pytest.raises(BlockingIOError):
@@ -131,7 +133,7 @@ def test_a_name_is_resolved_for_each_connection(resolver):
     ],
 )
 def test_a_failed_connection_is_a_bad_gateway(lines):
-    reply, refused = asked("", *lines)
+    reply, refused = ask_through("", *lines)
     assert (reply.split(b"\r\n")[0], refused) == (b"HTTP/1.1 502 Bad Gateway", 0)
 
 
@@ -161,7 +163,7 @@ def test_the_user_s_proxy_gets_the_unchanged_request(line, monkeypatch):
 def test_the_user_s_proxy_is_not_asked_for_a_private_address(serve, monkeypatch):
     proxy, requests = serve({})
     monkeypatch.setenv("http_proxy", proxy)
-    reply, refused = asked("", "GET http://10.0.0.1/ HTTP/1.1")
+    reply, refused = ask_through("", "GET http://10.0.0.1/ HTTP/1.1")
     assert (reply.split(b"\r\n")[0], refused, requests) == (b"HTTP/1.1 403 Forbidden", 1, [])
 
 
