@@ -147,6 +147,8 @@ def bare(text: str) -> str:
 
 def normalise(text: str) -> str:
     """Return the text on one line, as it is visible: single spaces, no control characters or lone surrogates."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     return on_one_line(visible(text))
 
 

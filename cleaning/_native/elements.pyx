@@ -1,7 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The elements of a page that may state something, found by walks over the parser's tree in C."""
 
-from libc.string cimport memset, strcmp, strlen, strncmp, strstr
+from functools import lru_cache
+
+from libc.string cimport memset, strcmp, strncmp, strstr
 
 from lxml.includes.etreepublic cimport _Document, _Element, elementFactory, import_lxml__etree
 from lxml.includes.tree cimport (
@@ -74,7 +76,7 @@ def find_elements(_Element root not None):
 
 def find_classed(root, heading, tuple parts):
     """Return the elements near the heading, or the first ones, with a class that contains one of the ASCII texts."""
-    cdef _Test test = _Test(IN_CLASS, parts)
+    cdef _Test test = _prepare(IN_CLASS, parts)
     if heading is None:
         return _search_first(root, 0, _MAX_FIRST, test)
     return _search_above(heading, test) + _search_below(heading, 0, _MAX_BELOW, test)
@@ -87,7 +89,7 @@ def find_texts(root, heading, tuple parts):
 
 def find_starts(root, heading, tuple starts):
     """Return the elements near the heading, or the first ones, with a text that begins with one of the starts."""
-    return _find_near(root, heading, _Test(AT_START, starts))
+    return _find_near(root, heading, _prepare(AT_START, starts))
 
 
 cdef object _find_near(root, heading, _Test test):
@@ -110,19 +112,24 @@ cdef class _Test:
     cdef tuple parts
     cdef Py_ssize_t count
     cdef const char* bytes[PARTS_MAX]
-    cdef bint first[256]
+    cdef Py_ssize_t sizes[PARTS_MAX]
+    # The parts that begin with a byte are those from one number to the next.
+    cdef Py_ssize_t numbers[257]
 
     def __cinit__(self, Place place, tuple parts):
-        cdef Py_ssize_t at
+        cdef Py_ssize_t at, byte
         self.place = place
-        self.parts = tuple([part.encode() for part in parts])
+        self.parts = tuple(sorted([part.encode() for part in parts]))
         self.count = len(self.parts)
         if self.count > PARTS_MAX:
             raise ValueError(f"a search takes {PARTS_MAX} parts; there are {self.count}")
-        memset(self.first, 0, sizeof(self.first))
+        memset(self.numbers, 0, sizeof(self.numbers))
         for at in range(self.count):
             self.bytes[at] = <const char*> <bytes> self.parts[at]
-            self.first[<unsigned char> self.bytes[at][0]] = True
+            self.sizes[at] = len(<bytes> self.parts[at])
+            self.numbers[<unsigned char> self.bytes[at][0] + 1] += 1
+        for byte in range(256):
+            self.numbers[byte + 1] += self.numbers[byte]
 
     cdef bint holds(self, xmlNode* node) except -1:
         if self.place == IN_CLASS:
@@ -158,16 +165,20 @@ cdef class _Test:
         if self.place == AT_START:
             while text[0] in (c" ", c"\t", c"\r", c"\n"):
                 text += 1
-            if not self.first[<unsigned char> text[0]]:
-                return False
-            for at in range(self.count):
-                if strncmp(text, self.bytes[at], strlen(self.bytes[at])) == 0:
+            for at in range(self.numbers[<unsigned char> text[0]], self.numbers[<unsigned char> text[0] + 1]):
+                if strncmp(text, self.bytes[at], self.sizes[at]) == 0:
                     return True
             return False
         for at in range(self.count):
             if strstr(text, self.bytes[at]) != NULL:
                 return True
         return False
+
+
+# The constant searches: one for dates, titles and authors each, and the starts of bylines.
+@lru_cache(8)
+def _prepare(place, parts):
+    return _Test(place, parts)
 
 
 cdef list _search_first(_Element root, Py_ssize_t first, Py_ssize_t last, _Test test):

@@ -20,13 +20,14 @@ from cleaning.metadata.author_names import (
 )
 from cleaning.metadata.elements import find_classed, find_starts
 from cleaning.metadata.site_names import letters_of
-from cleaning.metadata.statements import is_reply, text_of_value, tidy_text, type_names
+from cleaning.metadata.statements import text_of_value, tidy_text, type_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from lxml.html import HtmlElement
 
+    from cleaning.metadata.ranking import Evidence
     from cleaning.metadata.site_names import Site
     from cleaning.metadata.statements import Statements
 
@@ -126,35 +127,42 @@ class AuthorSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuthorCandidate:
-    """Names that stand together: `origin` says in words where, `signs` are the features of the ranking."""
+    """Names that stand together: `origin` says in words where, `signs` are the features of the ranking.
+
+    `key` has the names as they are compared, in order of the alphabet.
+    """
 
     names: tuple[str, ...]
+    key: str
     source: AuthorSource
     origin: str
     signs: frozenset[str] = frozenset()
 
-    @property
-    def key(self) -> str:
-        """The names as they are compared, in order of the alphabet."""
-        return "; ".join(sorted({fold_name(name) for name in self.names}))
 
-
-def collect_authors(root: HtmlElement, stated: Statements, site: Site) -> Iterator[AuthorCandidate]:
+def collect_authors(evidence: Evidence) -> Iterator[AuthorCandidate]:
     """Yield the authors of a page, by source; the same names may come several times.
 
     The site's name is left out beside the names of others.
     """
     sources = (
-        _from_linked_data(stated),
-        _from_metas(stated),
-        _from_items(stated),
-        _from_links(stated),
-        _from_classes(root, stated),
-        _from_bylines(root, stated),
+        _from_linked_data(evidence.stated),
+        _from_metas(evidence.stated),
+        _from_items(evidence),
+        _from_links(evidence),
+        _from_classes(evidence),
+        _from_bylines(evidence),
     )
     for candidate in chain.from_iterable(sources):
-        others = tuple(name for name in candidate.names if not site.is_name(letters_of(name)))
-        yield replace(candidate, names=others) if 0 < len(others) < len(candidate.names) else candidate
+        yield candidate if len(candidate.names) == 1 else _without_site(candidate, evidence.site)
+
+
+def _without_site(candidate: AuthorCandidate, site: Site) -> AuthorCandidate:
+    others = tuple([name for name in candidate.names if not site.is_name(letters_of(name))])
+    return replace(candidate, names=others, key=_key(map(fold_name, others))) if others else candidate
+
+
+def _key(folded_names: Iterable[str]) -> str:
+    return "; ".join(sorted(folded_names))
 
 
 def _candidate(
@@ -164,7 +172,7 @@ def _candidate(
     for name in islice(names, _MAX_GROUPED):
         unique.setdefault(fold_name(name), name)
     if unique:
-        yield AuthorCandidate(tuple(unique.values()), source, origin, frozenset(signs))
+        yield AuthorCandidate(tuple(unique.values()), _key(unique), source, origin, frozenset(signs))
 
 
 def _from_linked_data(stated: Statements) -> Iterator[AuthorCandidate]:
@@ -196,18 +204,19 @@ def _types(person: Any) -> list[str]:
 
 def _from_metas(stated: Statements) -> Iterator[AuthorCandidate]:
     for meta in _METAS:
-        texts = filter(None, map(tidy_text, stated.meta(meta)))
-        names = [name for text in texts for name in read_names(text)]
-        yield from _candidate(names, AuthorSource.META, f"meta {meta}", {meta})
+        if meta in stated.metas:
+            texts = filter(None, map(tidy_text, stated.metas[meta]))
+            names = [name for text in texts for name in read_names(text)]
+            yield from _candidate(names, AuthorSource.META, f"meta {meta}", {meta})
     for label, data in _LABELLED_METAS:
-        for text in islice(filter(None, map(tidy_text, stated.meta(data))), 1):
-            title = next(stated.meta(label), "")
-            if title and not _TIME_WORDS.search(title):
+        if label in stated.metas and not _TIME_WORDS.search(stated.metas[label][0]):
+            for text in islice(filter(None, map(tidy_text, stated.meta(data))), 1):
                 yield from _candidate(read_names(text), AuthorSource.META, f"meta {data}", {"labelled"})
 
 
-def _from_items(stated: Statements) -> Iterator[AuthorCandidate]:
-    elements = [element for element in islice(stated.items("author", "creator"), _MAX_GROUPED) if not is_reply(element)]
+def _from_items(evidence: Evidence) -> Iterator[AuthorCandidate]:
+    items = islice(evidence.stated.items("author", "creator"), _MAX_GROUPED)
+    elements = [element for element in items if not evidence.is_reply(element)]
     for number, group in enumerate(islice(_groups(elements), _MAX_CANDIDATES)):
         names = [name for element in group for name in _item_names(element)]
         yield from _candidate(names, AuthorSource.ITEM, "microdata author", {f"rank-{min(number, 3)}"})
@@ -247,8 +256,8 @@ def _are_beside(first: HtmlElement, second: HtmlElement) -> bool:
     )
 
 
-def _from_links(stated: Statements) -> Iterator[AuthorCandidate]:
-    links = [link for link in stated.author_links if not is_reply(link)]
+def _from_links(evidence: Evidence) -> Iterator[AuthorCandidate]:
+    links = [link for link in evidence.stated.author_links if not evidence.is_reply(link)]
     several = len({link.get("href") for link in links}) > 5  # noqa: PLR2004 — a list of other pages
     for number, group in enumerate(islice(_groups(links), _MAX_CANDIDATES)):
         names = [name for link in group for name in read_shown_names(link.itertext())]
@@ -258,36 +267,38 @@ def _from_links(stated: Statements) -> Iterator[AuthorCandidate]:
         yield from _candidate(names, AuthorSource.LINK, "link of an author", signs)
 
 
-def _from_classes(root: HtmlElement, stated: Statements) -> Iterator[AuthorCandidate]:
+def _from_classes(evidence: Evidence) -> Iterator[AuthorCandidate]:
+    heading = evidence.stated.heading
     elements = [
         element
-        for element in find_classed(root, stated.heading, CLASS_PARTS)
+        for element in find_classed(evidence.root, heading, CLASS_PARTS)
         if _CLASS.search(element.get("class", "")) and not _OTHER_CLASS.search(element.get("class", ""))
     ]
     number = 0
     for group in islice(_groups(elements[:40]), 2 * _MAX_CANDIDATES):
-        if is_reply(group[0]):
+        if evidence.is_reply(group[0]):
             continue
         names = [name for element in group[:_MAX_GROUPED] for name in read_shown_names(element.itertext())]
         marks = group[0].get("class", "")
         signs = {f"rank-{min(number, 3)}", *(sign for sign, pattern in _CLASS_SIGNS if pattern.search(marks))}
-        if stated.heading is None:
+        if heading is None:
             signs.add("no-heading")
         for candidate in _candidate(names, AuthorSource.CLASS, "class about an author", signs):
             number += 1
             yield candidate
 
 
-def _from_bylines(root: HtmlElement, stated: Statements) -> Iterator[AuthorCandidate]:
-    near = find_starts(root, stated.heading, BYLINE_STARTS)
+def _from_bylines(evidence: Evidence) -> Iterator[AuthorCandidate]:
+    heading = evidence.stated.heading
+    near = find_starts(evidence.root, heading, BYLINE_STARTS)
     for place, elements in near._replace(above=near.above[::-1])._asdict().items():
         ranks: Counter[str] = Counter()
         for element in elements[:_MAX_CANDIDATES]:
             for text, pieces in _starts(element):
                 names = _byline_names(text, pieces)
-                if not names or is_reply(element):
+                if not names or evidence.is_reply(element):
                     continue
-                label = place if stated.heading is not None else f"no-heading-{place}"
+                label = place if heading is not None else f"no-heading-{place}"
                 signs = {label, f"{label}-{min(ranks[place], 2)}"}
                 ranks[place] += 1
                 yield from _candidate(names, AuthorSource.BYLINE, "byline", signs)

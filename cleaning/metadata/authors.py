@@ -14,16 +14,12 @@ from cleaning.metadata.author_candidates import AuthorCandidate, AuthorSource, c
 from cleaning.metadata.author_names import is_company, is_person
 from cleaning.metadata.elements import find_texts
 from cleaning.metadata.ranking import choose_answer, load_weights, score_options, source_features
-from cleaning.metadata.site_names import letters_of, read_site
-from cleaning.metadata.titles import is_front_page, kind_of, path_depth
+from cleaning.metadata.site_names import letters_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from lxml.html import HtmlElement
-
-    from cleaning.metadata.site_names import Site
-    from cleaning.metadata.statements import Statements
+    from cleaning.metadata.ranking import Evidence
 
 FIELD = "authors"
 _MAX_GROUPS = 6
@@ -60,24 +56,28 @@ class Authors(NamedTuple):
     source: str | None = None
 
 
-def read_authors(
-    root: HtmlElement, stated: Statements, url: str | None, weights: Mapping[str, float] | None = None
-) -> Authors:
+def read_authors(evidence: Evidence, weights: Mapping[str, float] | None = None) -> Authors:
     """Return the authors of a page; `weights` replace the trained ones."""
-    site = read_site(stated, url)
-    candidates = list(collect_authors(root, stated, site))
-    if not candidates:
+    groups = group_authors(evidence)
+    if not groups:
         return Authors()
-    options = describe_authors(candidates, stated, url, site, find_shown(root, stated, candidates))
+    options = describe_authors(groups, evidence)
     key = choose_answer(score_options(options, load_weights(FIELD) if weights is None else weights), MIN_LIKELIHOOD)
-    best = next((candidate for candidate in candidates if candidate.key == key), None)
-    return Authors() if best is None else Authors(best.names, best.origin)
+    return Authors() if key is None else Authors(groups[key][0].names, groups[key][0].origin)
 
 
-def find_shown(root: HtmlElement, stated: Statements, candidates: Sequence[AuthorCandidate]) -> dict[str, str]:
+def group_authors(evidence: Evidence) -> dict[str, list[AuthorCandidate]]:
+    """Return the candidates of a page by their key."""
+    groups: dict[str, list[AuthorCandidate]] = defaultdict(list)
+    for candidate in collect_authors(evidence):
+        groups[candidate.key].append(candidate)
+    return groups
+
+
+def _find_shown(evidence: Evidence, groups: Mapping[str, Sequence[AuthorCandidate]]) -> dict[str, str]:
     """Return the place near the heading where each first name is shown, without those that are not."""
-    names = tuple({candidate.names[0]: None for candidate in candidates})[:_MAX_SHOWN]
-    near = find_texts(root, stated.heading, names)
+    names = tuple({group[0].names[0]: None for group in groups.values()})[:_MAX_SHOWN]
+    near = find_texts(evidence.root, evidence.stated.heading, names)
     places: dict[str, str] = {}
     for place, elements in near._asdict().items():
         for element in elements[:_MAX_SHOWN]:
@@ -88,126 +88,104 @@ def find_shown(root: HtmlElement, stated: Statements, candidates: Sequence[Autho
     return places
 
 
-def describe_authors(
-    candidates: Sequence[AuthorCandidate], stated: Statements, url: str | None, site: Site, places: Mapping[str, str]
-) -> dict[str | None, frozenset[str]]:
-    """Return the features of each group of names, and of None, which stands for no answer.
-
-    `site` is the page's, and `places` says where the names are shown.
-    """
-    groups: dict[str, list[AuthorCandidate]] = defaultdict(list)
-    for candidate in candidates:
-        groups[candidate.key].append(candidate)
-    context = _PageContext(groups, stated, url, site, places)
-    options: dict[str | None, frozenset[str]] = {
-        key: frozenset(context.group_features(key, group)) for key, group in groups.items()
-    }
-    options[None] = frozenset(context.page_features())
+def describe_authors(groups: Mapping[str, Sequence[AuthorCandidate]], evidence: Evidence) -> dict[str | None, set[str]]:
+    """Return the features of each group of names, and of None, which stands for no answer."""
+    context = _PageContext(groups, evidence)
+    options: dict[str | None, set[str]] = {key: context.group_features(key, group) for key, group in groups.items()}
+    options[None] = context.page_features()
     return options
 
 
 class _PageContext:
     """What the candidates of a page say together."""
 
-    def __init__(
-        self,
-        groups: Mapping[str, list[AuthorCandidate]],
-        stated: Statements,
-        url: str | None,
-        site: Site,
-        places: Mapping[str, str],
-    ) -> None:
-        self._places = places
-        self._groups = groups
-        self._types = stated.types
-        self._site = site
-        self._front = is_front_page(url)
-        self._depth = path_depth(url)
-        self._titles = [letters_of(text) for text in (stated.title or "", *stated.headings[:2]) if text]
+    def __init__(self, groups: Mapping[str, Sequence[AuthorCandidate]], evidence: Evidence) -> None:
+        stated = evidence.stated
+        self._evidence = evidence
+        self._places = _find_shown(evidence, groups)
         self._sources = {candidate.source for group in groups.values() for candidate in group}
         self._people = {key: frozenset(key.split("; ")) for key in groups}
-        self._has_heading = stated.heading is not None
-        self._kind = kind_of(stated.types)
-        self._dated = next(stated.texts("datePublished"), None) or next(stated.meta("article:published_time"), None)
+        self._titles = [letters_of(text) for text in (stated.title or "", *stated.headings[:2]) if text]
+        self._site_names = [
+            name for name in (*evidence.site.names, *evidence.site.labels) if len(name) >= _MIN_TITLE_LETTERS
+        ]
 
-    def page_features(self) -> Iterator[str]:
-        """Yield what speaks for and against a page without an author."""
-        yield "none"
-        yield f"none:groups-{min(len(self._groups), _MAX_GROUPS)}"
-        for source in AuthorSource:
-            yield f"none:{'has' if source in self._sources else 'no'}-{source.value}"
-        if self._front:
-            yield "none:front"
-        yield "none:dated" if self._dated else "none:undated"
-        yield f"none:depth-{min(self._depth, _MAX_PATH_DEPTH)}"
-        for name in self._types:
-            yield f"none:type-{name}"
+    def page_features(self) -> set[str]:
+        """Return what speaks for and against a page without an author."""
+        stated = self._evidence.stated
+        dated = next(stated.texts("datePublished"), None) or next(stated.meta("article:published_time"), None)
+        features = {"none", f"none:groups-{min(len(self._people), _MAX_GROUPS)}"}
+        features |= {f"none:{'has' if source in self._sources else 'no'}-{source}" for source in AuthorSource}
+        features |= {"none:dated" if dated else "none:undated"}
+        features |= {f"none:depth-{min(self._evidence.path_depth, _MAX_PATH_DEPTH)}"}
+        features |= {f"none:type-{name}" for name in stated.types}
+        if self._evidence.is_front_page:
+            features.add("none:front")
+        return features
 
-    def group_features(self, key: str, group: Sequence[AuthorCandidate]) -> Iterator[str]:
-        """Yield the features of a group of names: those of its candidates, and how it stands to the other groups."""
+    def group_features(self, key: str, group: Sequence[AuthorCandidate]) -> set[str]:
+        """Return the features of a group of names: those of its candidates, and how it stands to the other groups."""
         sources = {candidate.source for candidate in group}
-        yield from source_features(group)
-        for source in sources if len(sources) > 1 else ():
-            yield f"agrees-{source.value}"
-        yield f"sources-{len(sources)}"
+        features = source_features(group)
+        if len(sources) > 1:
+            features |= {f"agrees-{source}" for source in sources}
+        features.add(f"sources-{len(sources)}")
         if len(group) > len(sources):
-            yield "repeated"
-        if len(self._groups) == 1:
-            yield "only-group"
-        for source in sources:
-            yield from self._kind_features(source.value)
-        yield from self._overlap_features(key)
-        yield from self._name_features(group[0].names, sources)
+            features.add("repeated")
+        if len(self._people) == 1:
+            features.add("only-group")
         # Of a page without a heading, nobody knows where its authors would be shown.
-        place = self._places.get(group[0].names[0], "nowhere" if self._has_heading else "unknown")
-        yield f"shown-{place}"
+        unseen = "unknown" if self._evidence.stated.heading is None else "nowhere"
+        place = self._places.get(group[0].names[0], unseen)
         shape = _shape_of(group[0].names)
-        yield shape
-        for source in sources:
-            yield f"{source.value}-{shape}"
-            yield f"{source.value}-shown-{place}"
+        features |= {shape, f"shown-{place}"}
+        features |= {f"{source}-{sign}" for source in sources for sign in (shape, f"shown-{place}")}
+        features |= {f"{self._evidence.kind}-{source}" for source in sources}
+        if self._evidence.is_front_page:
+            features |= {f"front-{source}" for source in sources}
+        features |= self._overlap_features(key) | _name_features(group[0].names)
+        features |= self._site_features(group[0].names, sources)
+        return features
 
-    def _kind_features(self, source: str) -> Iterator[str]:
-        if self._front:
-            yield f"front-{source}"
-        yield f"{self._kind}-{source}"
-
-    def _overlap_features(self, key: str) -> Iterator[str]:
+    def _overlap_features(self, key: str) -> set[str]:
         own = self._people[key]
-        compared = islice(self._people.items(), _MAX_COMPARED)
-        others = [people for other, people in compared if other != key]
-        if any(own < people for people in others):
-            yield "part-of-group"
-        if any(own > people for people in others):
-            yield "whole-group"
+        others = [people for other, people in islice(self._people.items(), _MAX_COMPARED) if other != key]
+        features = set()
+        if True in [own < people for people in others]:
+            features.add("part-of-group")
+        if True in [own > people for people in others]:
+            features.add("whole-group")
         if len(own) == 1:
             name = next(iter(own))
             other_names = [other for people in others for other in people]
-            if any(name != other and name in other for other in other_names):
-                yield "part-of-name"
-            if any(other != name and other in name for other in other_names):
-                yield "whole-name"
+            if True in [name != other and name in other for other in other_names]:
+                features.add("part-of-name")
+            if True in [other != name and other in name for other in other_names]:
+                features.add("whole-name")
+        return features
 
-    def _name_features(self, names: Sequence[str], sources: set[AuthorSource]) -> Iterator[str]:
-        yield f"names-{min(len(names), 3)}"
-        first = names[0]
-        words = first.split()
-        yield f"words-{min(len(words), 5)}"
-        if first[0].islower():
-            yield "lower"
-        if first.isupper():
-            yield "upper"
-        yield from self._site_features(names, sources)
-
-    def _site_features(self, names: Sequence[str], sources: set[AuthorSource]) -> Iterator[str]:
+    def _site_features(self, names: Sequence[str], sources: set[AuthorSource]) -> set[str]:
         letters = [letters_of(name) for name in names]
-        if any(map(self._site.is_name, letters)):
-            yield "site"
-            yield from (f"site-{source.value}" for source in sources)
-        elif any(_is_near_site(plain, self._site) for plain in letters):
-            yield "near-site"
-        if any(len(plain) >= _MIN_TITLE_LETTERS and plain in title for plain in letters for title in self._titles):
-            yield "in-title"
+        long_letters = [plain for plain in letters if len(plain) >= _MIN_TITLE_LETTERS]
+        features = set()
+        if any(map(self._evidence.site.is_name, letters)):
+            features |= {"site", *[f"site-{source}" for source in sources]}
+        elif True in [plain in name or name in plain for plain in long_letters for name in self._site_names]:
+            # A part of the site's name, or a name with a label of the host in it.
+            features.add("near-site")
+        if True in [plain in title for plain in long_letters for title in self._titles]:
+            features.add("in-title")
+        return features
+
+
+def _name_features(names: Sequence[str]) -> set[str]:
+    first = names[0]
+    features = {f"names-{min(len(names), 3)}", f"words-{min(len(first.split()), 5)}"}
+    if first[0].islower():
+        features.add("lower")
+    if first.isupper():
+        features.add("upper")
+    return features
 
 
 def _shape_of(names: Sequence[str]) -> str:
@@ -221,9 +199,3 @@ def _shape_of(names: Sequence[str]) -> str:
         return "phrase"
     is_account = name.islower() or any(sign.isdigit() or sign in "_-." for sign in name)
     return "account" if is_account else "one-word"
-
-
-def _is_near_site(plain: str, site: Site) -> bool:
-    """Return True if a name is a part of the site's name, or has a label of its host in it."""
-    names = [name for name in (*site.names, *site.labels) if len(name) >= _MIN_TITLE_LETTERS]
-    return len(plain) >= _MIN_TITLE_LETTERS and any(plain in name or name in plain for name in names)

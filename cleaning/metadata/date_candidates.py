@@ -8,18 +8,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain, islice
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from cleaning.metadata.date_texts import calendar_day, read_date, read_timestamp
+from cleaning.metadata.date_texts import calendar_day, may_be_date, read_date, read_timestamp
 from cleaning.metadata.elements import find_classed, find_texts
-from cleaning.metadata.statements import is_reply, tidy_text, visible_text
-from cleaning.metadata.titles import is_front_page
+from cleaning.metadata.statements import tidy_text, visible_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lxml.html import HtmlElement
 
+    from cleaning.metadata.ranking import Evidence
     from cleaning.metadata.statements import Statements
 
 _ARTICLE_METAS = (
@@ -76,6 +75,7 @@ _VALUE_ATTRIBUTES = ("content", "datetime", "title")  # of an element that state
 _READ_ELSEWHERE = ("time", "abbr", "meta")
 _DATE_ATTRIBUTE = re.compile(r"title|datetime|content|data-[\w-]*(?:date|time|publi|created)[\w-]*")
 _MAX_RAW_CHARS = 300
+_MAX_PATH_CHARS = 500
 _MAX_TEXT_CHARS = 160
 _BARE_CHARS = 40
 _MARK = re.compile(r"date|time|publi|posted|meta|byline|created|fecha|datum|data-|author|info", re.IGNORECASE)
@@ -139,28 +139,27 @@ class DateCandidate:
     signs: frozenset[str] = frozenset()
 
 
-def collect_dates(
-    root: HtmlElement, stated: Statements, url: str | None, language: str | None
-) -> Iterator[DateCandidate]:
+def collect_dates(evidence: Evidence, language: str | None) -> Iterator[DateCandidate]:
     """Yield the dates of a page, by source; the same day may come several times."""
-    yield from _stated(stated, language)
-    yield from _in_url(url)
-    yield from _in_title(stated, language)
-    if "product" in stated.types or is_front_page(url):
+    yield from _stated(evidence, language)
+    yield from _in_url((evidence.path or "")[:_MAX_PATH_CHARS])
+    yield from _in_title(evidence.stated, language)
+    if "product" in evidence.stated.types or evidence.is_front_page:
         return  # the visible dates are those of its reviews, or of other pages
-    yield from _in_elements(root, stated, language)
-    yield from _in_texts(root, stated, language)
+    yield from _in_elements(evidence, language)
+    yield from _in_texts(evidence, language)
 
 
-def _stated(stated: Statements, language: str | None) -> Iterator[DateCandidate]:
+def _stated(evidence: Evidence, language: str | None) -> Iterator[DateCandidate]:
+    stated = evidence.stated
     sources = (
         (DateSource.JSON_LD, _linked(stated, "datePublished")),
         (DateSource.JSON_LD_CREATED, _linked(stated, "dateCreated", "uploadDate")),
         (DateSource.ARTICLE_META, _metas(stated, _ARTICLE_METAS)),
         (DateSource.LIBRARY_META, _metas(stated, _LIBRARY_METAS)),
         (DateSource.META, chain(_metas(stated, _OTHER_METAS), _publishing_metas(stated))),
-        (DateSource.ITEM, _items(stated, "datePublished", "dateCreated")),
-        (DateSource.CHANGE, _changes(stated)),
+        (DateSource.ITEM, _items(evidence, "datePublished", "dateCreated")),
+        (DateSource.CHANGE, _changes(evidence)),
     )
     for source, texts in sources:
         for number, (text, origin) in enumerate(islice(texts, _MAX_ITEMS)):
@@ -181,15 +180,16 @@ def _linked(stated: Statements, *keys: str) -> Iterator[tuple[str, str]]:
 
 def _metas(stated: Statements, names: Iterable[str]) -> Iterator[tuple[str, str]]:
     for name in names:
-        for content in stated.meta(name):
-            yield content, f"meta {name}"
+        if name in stated.metas:
+            for content in stated.metas[name]:
+                yield content, f"meta {name}"
 
 
-def _changes(stated: Statements) -> Iterator[tuple[str, str]]:
+def _changes(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Yield the texts that state when the page was changed."""
-    yield from _linked(stated, "dateModified")
-    yield from _metas(stated, _CHANGE_METAS)
-    yield from _items(stated, "dateModified")
+    yield from _linked(evidence.stated, "dateModified")
+    yield from _metas(evidence.stated, _CHANGE_METAS)
+    yield from _items(evidence, "dateModified")
 
 
 def _publishing_metas(stated: Statements) -> Iterator[tuple[str, str]]:
@@ -199,10 +199,10 @@ def _publishing_metas(stated: Statements) -> Iterator[tuple[str, str]]:
             yield contents[0], f"meta {name}"
 
 
-def _items(stated: Statements, *names: str) -> Iterator[tuple[str, str]]:
+def _items(evidence: Evidence, *names: str) -> Iterator[tuple[str, str]]:
     for name in names:
-        for element in stated.items(name):
-            if not is_reply(element) and not _is_in_teaser(element):
+        for element in evidence.stated.items(name):
+            if not evidence.is_reply(element) and not _is_in_teaser(element):
                 attributes = filter(None, map(element.get, _VALUE_ATTRIBUTES))
                 yield next(attributes, None) or visible_text(element) or "", f"microdata {name}"
 
@@ -218,11 +218,7 @@ def _is_in_teaser(element: HtmlElement) -> bool:
     return any(link.get("itemscope") is not None for link in ancestors)
 
 
-def _in_url(url: str | None) -> Iterator[DateCandidate]:
-    try:
-        path = urlsplit(url or "").path[:500]
-    except ValueError:
-        return
+def _in_url(path: str) -> Iterator[DateCandidate]:
     for pattern, sign in ((_DAY_IN_PATH, "path"), (_SLUG_DAY, "slug")):
         match = pattern.search(path)
         day = match and calendar_day(int(match[1]), int(match[2]), int(match[3]))
@@ -241,15 +237,19 @@ def _in_title(stated: Statements, language: str | None) -> Iterator[DateCandidat
             yield DateCandidate(day, DateSource.TITLE, text, "title")
 
 
-def _in_elements(root: HtmlElement, stated: Statements, language: str | None) -> Iterator[DateCandidate]:
+def _in_elements(evidence: Evidence, language: str | None) -> Iterator[DateCandidate]:
     """Yield the dates of time and abbr elements, then those in attributes of other elements near the heading."""
     rank = 0
-    for element, text, sign in chain(_time_texts(stated), _attribute_texts(root, stated)):
+    for element, text, sign in chain(_time_texts(evidence.stated), _attribute_texts(evidence)):
         marks = _marks(element)
         if _FOREIGN_MARK.search(marks) or _is_in_teaser(element):
             continue
         if day := _read_stated(text[:_MAX_TEXT_CHARS], language):
-            signs = {sign, f"rank-{min(rank, 3)}", *_mark_signs(marks), *_link_signs(element)}
+            signs = {sign, f"rank-{min(rank, 3)}", *_mark_signs(marks)}
+            if evidence.is_reply(element):
+                signs.add("reply")
+            if _in_link(element):
+                signs.add("link")
             rank += 1
             yield DateCandidate(day, DateSource.TIME, text, f"{element.tag} element", frozenset(signs))
 
@@ -262,24 +262,18 @@ def _time_texts(stated: Statements) -> Iterator[tuple[HtmlElement, str, str]]:
         yield element, text, "pubdate" if element.get("pubdate") is not None else "element"
 
 
-def _attribute_texts(root: HtmlElement, stated: Statements) -> Iterator[tuple[HtmlElement, str, str]]:
-    for element in find_classed(root, stated.heading, _CLASS_PARTS):
+def _attribute_texts(evidence: Evidence) -> Iterator[tuple[HtmlElement, str, str]]:
+    for element in find_classed(evidence.root, evidence.stated.heading, _CLASS_PARTS):
         for name, value in islice(element.attrib.items(), _MAX_ITEMS):
             if element.tag not in _READ_ELSEWHERE and _DATE_ATTRIBUTE.fullmatch(name):
                 yield element, value, "attribute"
 
 
-def _link_signs(element: HtmlElement) -> Iterator[str]:
-    if is_reply(element):
-        yield "reply"
-    if _in_link(element):
-        yield "link"
-
-
-def _in_texts(root: HtmlElement, stated: Statements, language: str | None) -> Iterator[DateCandidate]:
-    near = find_texts(root, stated.heading, (*_YEARS, *_SHORT_YEARS))
+def _in_texts(evidence: Evidence, language: str | None) -> Iterator[DateCandidate]:
+    heading = evidence.stated.heading
+    near = find_texts(evidence.root, heading, (*_YEARS, *_SHORT_YEARS))
     for place, elements in zip(_PLACES, (near.above[::-1], near.below, near.further), strict=True):
-        label = place if stated.heading is not None else f"no-heading-{place}"
+        label = place if heading is not None else f"no-heading-{place}"
         ranks: Counter[DateSource] = Counter()
         for text, element in _short_texts(elements):
             candidate = _text_candidate(text, element, language)
@@ -294,6 +288,8 @@ def _in_texts(root: HtmlElement, stated: Statements, language: str | None) -> It
 
 def _text_candidate(text: str, element: HtmlElement | None, language: str | None) -> DateCandidate | None:
     """Return the day in a visible text of the page; None for a text without one, or about something else."""
+    if not may_be_date(text):
+        return None
     plain = tidy_text(text) or ""
     is_long = len(plain) > _MAX_TEXT_CHARS or "://" in plain
     plain = plain[:_BARE_CHARS] if is_long else plain

@@ -23,6 +23,7 @@ _MAX_TOKENS = 80
 _UNSET = "1970-01-01"  # from a clock that was never set
 _SEPARATORS = r"\s.,;:/|()\[\]{}'\u2019\u2018\"_\u2013\u2014\u00b7\u2022-"
 _TOKEN = re.compile(rf"thang\d+|\d+|[^\d{_SEPARATORS}]+")
+_NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _DIGIT = re.compile(r"[^\W_a-z0-9]", re.IGNORECASE)
 _ISO = re.compile(r"(?<![\d.])(\d{4})-(\d{1,2})(?:-(\d{1,2})(?!\d)|(?![\d-]))")
 _MOMENT = re.compile(
@@ -32,7 +33,9 @@ _MOMENT = re.compile(
 _LAST_HOUR, _LAST_MINUTE = 23, 59
 _ISO_DAY = re.compile(r"\s{0,9}(\d{4})-(\d\d)-(\d\d)(?!\d)")
 # A year of four digits in any script, or three numbers.
-_MAY_BE_DATE = re.compile(r"(?<!\d)\d{4}(?!\d)|\d[./-] ?\d\d?[./-] ?\d\d|[12]\d{7}(?!\d)|\d ?[年년]|元年")
+_MAY_BE_DATE = re.compile(
+    r"(?<!\d)\d{4}(?!\d)|\d[./-]\s{0,9}\d\d?[./-]\s{0,9}\d\d|[12]\d{7}(?!\d)|\d\s{0,9}[年년]|元年"
+)
 _COMPACT = re.compile(r"(?<!\d)((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?!\d)")
 _YEAR_FIRST = re.compile(r"(?<![\d./])(\d{4})([./])\s?(\d{1,2})\2\s?(\d{1,2})(?!\d)")
 _NUMBERS = re.compile(r"(?<![\d./:-])(\d{1,2})([./-])\s?(\d{1,2})\2\s?(\d{4}|\d\d)(?![\d:])(?!\2\d)")
@@ -63,8 +66,10 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFKD", text.casefold()).replace("\u0131", "i")
-    bare = "".join(sign for sign in plain if not unicodedata.combining(sign))
-    return _LEVANTINE.sub(r"\1\2", _THAI_DOT.sub("", _DIGIT.sub(_ascii_digit, bare)))
+    for sign in set(_NON_ASCII.findall(plain)):
+        if unicodedata.combining(sign):
+            plain = plain.replace(sign, "")
+    return _LEVANTINE.sub(r"\1\2", _THAI_DOT.sub("", _DIGIT.sub(_ascii_digit, plain)))
 
 
 def _ascii_digit(match: re.Match[str]) -> str:
@@ -80,7 +85,7 @@ def read_date(text: str, language: str | None = None) -> str | None:
     """
     if (match := _ISO_DAY.match(text)) and (day := calendar_day(int(match[1]), int(match[2]), int(match[3]))):
         return day
-    if _MAY_BE_DATE.search(text) is None:
+    if not may_be_date(text):
         return None
     plain = fold(text[:_MAX_CHARS])
     tag = (language or "").replace("_", "-").lower()
@@ -89,6 +94,11 @@ def read_date(text: str, language: str | None = None) -> str | None:
         if day is not None:
             return day
     return None
+
+
+def may_be_date(text: str) -> bool:
+    """Return True for a text that `read_date` may find a date in, with any white space in it."""
+    return _MAY_BE_DATE.search(text) is not None
 
 
 def read_moment(text: str) -> str | None:
@@ -207,7 +217,10 @@ def _named(plain: str, language: str) -> str | None:
 def _tokens(plain: str, language: str) -> Iterator[_Token]:
     names = _month_names(language.partition("-")[0])
     persian = _persian_names()
-    for word in _TOKEN.findall(_NUMBERED_MONTH.sub(r"thang\1\2 ", plain)):
+    words = _TOKEN.findall(_NUMBERED_MONTH.sub(r"thang\1\2 ", plain))
+    if names.keys().isdisjoint(words) and persian.keys().isdisjoint(words) and "thang" not in " ".join(words):
+        return
+    for word in words:
         if word.isdecimal():
             yield _Token(word, int(word), None, persian=False)
         elif word.startswith("thang") and word != "thang":

@@ -14,14 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from cleaning.metadata.date_candidates import DateCandidate, DateSource, collect_dates
 from cleaning.metadata.date_texts import read_moment
 from cleaning.metadata.ranking import choose_answer, load_weights, score_options, source_features
-from cleaning.metadata.titles import is_front_page, path_depth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from lxml.html import HtmlElement
-
-    from cleaning.metadata.statements import Statements
+    from cleaning.metadata.ranking import Evidence
 
 FIELD = "published"
 STATED_SOURCES = frozenset(
@@ -77,19 +74,13 @@ class Dates:
     modified: Moment | None = None
 
 
-def read_dates(
-    root: HtmlElement,
-    stated: Statements,
-    url: str | None,
-    language: str | None = None,
-    weights: Mapping[str, float] | None = None,
-) -> Dates:
+def read_dates(evidence: Evidence, language: str | None = None, weights: Mapping[str, float] | None = None) -> Dates:
     """Return the dates of a page.
 
     `language` is the BCP 47 tag that the page states; `weights` replace the trained ones.
     """
-    candidates = list(collect_dates(root, stated, url, language))
-    options = describe_days(candidates, stated.types, url)
+    candidates = list(collect_dates(evidence, language))
+    options = describe_days(candidates, evidence)
     scores = score_options(options, load_weights(FIELD) if weights is None else weights)
     day = choose_answer(scores, MIN_LIKELIHOOD)
     published = [candidate for candidate in candidates if candidate.day == day]
@@ -103,13 +94,8 @@ def _finest(candidates: Sequence[DateCandidate]) -> Moment | None:
     return max(moments, key=Moment.precision, default=None)
 
 
-def describe_days(
-    candidates: Sequence[DateCandidate], types: Iterable[str], url: str | None
-) -> dict[str | None, frozenset[str]]:
-    """Return the features of each day of the candidates, and of None, which stands for no answer.
-
-    `types` are the type names that the page states.
-    """
+def describe_days(candidates: Sequence[DateCandidate], evidence: Evidence) -> dict[str | None, set[str]]:
+    """Return the features of each day of the candidates, and of None, which stands for no answer."""
     grouped: dict[str, list[DateCandidate]] = defaultdict(list)
     for candidate in candidates:
         grouped[candidate.day].append(candidate)
@@ -120,21 +106,21 @@ def describe_days(
             for day, same_day in grouped.items()
             if any(candidate.source not in _CHANGE_SOURCES for candidate in same_day)
         }
-    context = _PageContext(candidates, frozenset(types), url)
-    options: dict[str | None, frozenset[str]] = {
-        day: frozenset(context.day_features(day, same_day)) for day, same_day in grouped.items()
+    context = _PageContext(candidates, evidence)
+    options: dict[str | None, set[str]] = {
+        day: context.day_features(day, same_day) for day, same_day in grouped.items()
     }
-    options[None] = frozenset(context.page_features(len(grouped)))
+    options[None] = context.page_features(len(grouped))
     return options
 
 
 class _PageContext:
     """What the candidates of a page say together."""
 
-    def __init__(self, candidates: Sequence[DateCandidate], types: frozenset[str], url: str | None) -> None:
-        self._types = types
-        self._depth = path_depth(url)
-        self._front = is_front_page(url)
+    def __init__(self, candidates: Sequence[DateCandidate], evidence: Evidence) -> None:
+        self._types = evidence.stated.types
+        self._depth = evidence.path_depth
+        self._front = evidence.is_front_page
         self._groups = {_group(candidate.source) for candidate in candidates}
         self._days = {candidate.day for candidate in candidates}
         self._stated = sorted({candidate.day for candidate in candidates if _is_stated_day(candidate)})
@@ -142,72 +128,66 @@ class _PageContext:
         self._in_url = {candidate.day for candidate in candidates if candidate.source is DateSource.URL}
         # Texts that date the page itself, beside texts that date its last change.
         self._plain_texts = {candidate.day for candidate in candidates if candidate.source is DateSource.TEXT}
-        self._article = any(name.endswith(("article", "posting")) for name in types)
+        self._article = any(name.endswith(("article", "posting")) for name in self._types)
 
-    def page_features(self, days: int) -> Iterator[str]:
-        """Yield what speaks for and against a page without a date."""
-        yield "none"
-        yield f"none:days-{min(days, _MAX_DAYS)}"
-        for group in _GROUPS:
-            yield f"none:{'has' if group in self._groups else 'no'}-{group}"
+    def page_features(self, days: int) -> set[str]:
+        """Return what speaks for and against a page without a date."""
+        features = {"none", f"none:days-{min(days, _MAX_DAYS)}", f"none:depth-{min(self._depth, _MAX_DEPTH)}"}
+        features |= {f"none:{'has' if group in self._groups else 'no'}-{group}" for group in _GROUPS}
+        features |= {f"none:type-{name}" for name in self._types}
         if self._front:
-            yield "none:front"
-        yield f"none:depth-{min(self._depth, _MAX_DEPTH)}"
-        for name in self._types:
-            yield f"none:type-{name}"
+            features.add("none:front")
+        return features
 
-    def day_features(self, day: str, candidates: Sequence[DateCandidate]) -> Iterator[str]:
-        """Yield the features of a day: those of its candidates, and how it stands to the other days."""
+    def day_features(self, day: str, candidates: Sequence[DateCandidate]) -> set[str]:
+        """Return the features of a day: those of its candidates, and how it stands to the other days."""
         sources = {candidate.source for candidate in candidates}
-        yield from source_features(candidates)
         groups = {_group(source) for source in sources}
-        for group in groups if len(groups) > 1 else ():
-            yield f"agrees-{group}"
-        for group in groups:
-            yield from self._kind_features(group)
+        features = source_features(candidates)
+        if len(groups) > 1:
+            features |= {f"agrees-{group}" for group in groups}
+        features |= self._kind_features(groups)
         if len(sources & STATED_SOURCES) > 1:
-            yield "agrees-other-statement"
+            features.add("agrees-other-statement")
         if len(candidates) > 1:
-            yield "repeated"
+            features.add("repeated")
         if len(self._days) == 1:
-            yield "only-day"
+            features.add("only-day")
         if len(day) < _DAY_CHARS:
-            yield "coarse"
+            features.add("coarse")
         if sources == {DateSource.CHANGE_TEXT} and self._plain_texts:
-            yield "change-beside-date"
-        yield from self._url_features(day)
-        yield from self._order_features(day, sources)
+            features.add("change-beside-date")
+        return features | self._url_features(day) | self._order_features(day, sources)
 
-    def _kind_features(self, group: str) -> Iterator[str]:
-        if self._front:
-            yield f"front-{group}"
-        if "product" in self._types:
-            yield f"product-{group}"
-        if self._article:
-            yield f"article-{group}"
+    def _kind_features(self, groups: set[str]) -> set[str]:
+        kinds = [("front", self._front), ("product", "product" in self._types), ("article", self._article)]
+        return {f"{kind}-{group}" for kind, holds in kinds if holds for group in groups}
 
-    def _url_features(self, day: str) -> Iterator[str]:
+    def _url_features(self, day: str) -> set[str]:
+        if not self._in_url:
+            return set()
         days = [other for other in self._in_url if len(other) == _DAY_CHARS]
         if days and len(day) == _DAY_CHARS:
             apart = min(abs((date.fromisoformat(day) - date.fromisoformat(other)).days) for other in days)
-            yield "url-same" if apart == 0 else "url-near" if apart == 1 else "url-far"
-        elif self._in_url:
-            same = any(other[:_MONTH_CHARS] == day[:_MONTH_CHARS] for other in self._in_url)
-            yield "url-month" if same else "url-other-month"
+            return {"url-same" if apart == 0 else "url-near" if apart == 1 else "url-far"}
+        same = any(other[:_MONTH_CHARS] == day[:_MONTH_CHARS] for other in self._in_url)
+        return {"url-month" if same else "url-other-month"}
 
-    def _order_features(self, day: str, sources: set[DateSource]) -> Iterator[str]:
+    def _order_features(self, day: str, sources: set[DateSource]) -> set[str]:
+        features = set()
         if self._stated and sources - STATED_SOURCES:
-            yield "is-stated" if day in self._stated else "other-stated"
+            features.add("is-stated" if day in self._stated else "other-stated")
         if len(self._stated) > 1 and sources & STATED_SOURCES:
-            yield "earliest" if day == self._stated[0] else "not-earliest"
+            features.add("earliest" if day == self._stated[0] else "not-earliest")
         if self._changes and day not in self._changes and len(day) == _DAY_CHARS:
-            yield "before-change" if day < max(self._changes) else "after-change"
+            features.add("before-change" if day < max(self._changes) else "after-change")
+        return features
 
 
 def _group(source: DateSource) -> str:
     if source in STATED_SOURCES:
         return "stated"
-    return DateSource.TEXT.value if source is DateSource.CHANGE_TEXT else source.value
+    return f"{DateSource.TEXT if source is DateSource.CHANGE_TEXT else source}"
 
 
 def _is_stated_day(candidate: DateCandidate) -> bool:

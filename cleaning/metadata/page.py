@@ -15,6 +15,7 @@ from cleaning.metadata.authors import read_authors
 from cleaning.metadata.dates import read_dates
 from cleaning.metadata.descriptions import read_description, read_keywords, read_license
 from cleaning.metadata.languages import read_language, stated_language, stated_languages
+from cleaning.metadata.ranking import read_evidence
 from cleaning.metadata.site_names import letters_of, read_site_name
 from cleaning.metadata.statements import (
     Statement,
@@ -37,6 +38,8 @@ _MAX_URL_CHARS = 2_000
 _MAX_CRUMBS = 20
 _SECTION_METAS = ("article:section", "og:article:section", "parsely-section")
 _IMAGE_METAS = ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src")
+# An address that `urljoin` leaves as it is.
+_WHOLE_URL = re.compile(r"https?://[a-z0-9.-]+(?:/[^\s?#;]*)?(?:\?[^\s#;]+)?")
 _UNSAFE = re.compile("[\x00-\x20\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -51,9 +54,10 @@ def read_metadata(
     """
     stated = statements or read_statements(page.root)
     weights = weights or {}
-    titles = read_titles(page.root, stated, page.url, weights.get("title"), text)
-    authors = read_authors(page.root, stated, page.url, weights.get("authors"))
-    dates = read_dates(page.root, stated, page.url, stated_language(page.root, stated), weights.get("published"))
+    evidence = read_evidence(page.root, stated, page.url)
+    titles = read_titles(evidence, weights.get("title"), text)
+    authors = read_authors(evidence, weights.get("authors"))
+    dates = read_dates(evidence, stated_language(page.root, stated), weights.get("published"))
     keywords = read_keywords(stated)
     statements_by_field = _read_fields(page, stated, titles.title)
     texts = {name: statement.text for name, statement in statements_by_field.items()}
@@ -183,7 +187,7 @@ def _absolute(base: str | None, address: str) -> str | None:
     """Return the absolute http(s) URL; None for another one, one that is too long or has invisible characters."""
     bare = address[: _MAX_URL_CHARS + 100].strip()
     try:
-        absolute = urljoin(base or "", bare)
+        absolute = bare if _WHOLE_URL.fullmatch(bare) else urljoin(base or "", bare)
     except ValueError:
         return None
     fits = absolute.startswith(("http://", "https://")) and len(absolute) <= _MAX_URL_CHARS

@@ -1,21 +1,88 @@
 """Choose one of several answers by a log-linear model: each answer has features, and each feature a trained weight.
 
+`Evidence` is what the candidates of a page and their features are read from.
+
 The probability of an answer is the softmax of the sums of its features' weights. No answer is one of the answers; its
 key is None. `python -m cleaning.training.metadata` trains the weights.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from math import log
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
+
+from cleaning.metadata.site_names import read_site
+from cleaning.metadata.statements import is_marked_as_reply
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from enum import StrEnum
 
+    from lxml.html import HtmlElement
+
+    from cleaning.metadata.site_names import Site
+    from cleaning.metadata.statements import Statements
+
 WEIGHTS_FILE = "metadata-weights.txt"
+_FORUM_TYPES = frozenset({"qapage", "question", "discussionforumposting", "discussion"})
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the titles, authors and dates of a page are read from, with what all three ask of its address and types."""
+
+    root: HtmlElement
+    stated: Statements
+    path: str | None
+    """The path of the address; None for a page without one, or with one that is no URL."""
+    site: Site
+    kind: str
+    """What the page is by the types that it states: `article`, `forum`, `product` or `other`."""
+    _replies: dict[HtmlElement | None, bool] = field(default_factory=lambda: {None: False})
+
+    @property
+    def is_front_page(self) -> bool:
+        """True for the address of a site's front page."""
+        return self.path in {"", "/"}
+
+    @property
+    def path_depth(self) -> int:
+        """The number of directories in the address."""
+        return (self.path or "").strip("/").count("/")
+
+    def is_reply(self, element: HtmlElement) -> bool:
+        """Return True if an element is in a reader's comment, an answer, or a teaser of another page."""
+        above: list[HtmlElement] = []
+        outer: HtmlElement | None = element
+        while outer is not None and outer not in self._replies:
+            above.append(outer)
+            outer = outer.getparent()
+        reply = self._replies[outer]
+        for inner in reversed(above):
+            reply = reply or is_marked_as_reply(inner)
+            self._replies[inner] = reply
+        return reply
+
+
+def read_evidence(root: HtmlElement, stated: Statements, url: str | None) -> Evidence:
+    """Return the evidence of a page with this address."""
+    try:
+        path = None if url is None else urlsplit(url).path
+    except ValueError:
+        path = None
+    return Evidence(root, stated, path, read_site(stated, url), _kind_of(stated.types))
+
+
+def _kind_of(types: frozenset[str]) -> str:
+    if not _FORUM_TYPES.isdisjoint(types):
+        return "forum"
+    if any(name.endswith(("article", "blogposting")) for name in types):
+        return "article"
+    return "product" if "product" in types else "other"
 
 
 class Candidate(Protocol):
@@ -28,12 +95,13 @@ class Candidate(Protocol):
     def signs(self) -> frozenset[str]: ...
 
 
-def source_features(candidates: Iterable[Candidate]) -> Iterator[str]:
-    """Yield the sources of an answer's candidates, and each sign with its source: `byline`, `byline:above`."""
+def source_features(candidates: Iterable[Candidate]) -> set[str]:
+    """Return the sources of an answer's candidates, and each sign with its source: `byline`, `byline:above`."""
+    features: set[str] = set()
     for candidate in candidates:
-        yield candidate.source.value
-        for sign in candidate.signs:
-            yield f"{candidate.source.value}:{sign}"
+        source = f"{candidate.source}"
+        features |= {source, *[f"{source}:{sign}" for sign in candidate.signs]}
+    return features
 
 
 def score_options(

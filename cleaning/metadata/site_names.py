@@ -39,9 +39,8 @@ class Site:
         """Return True if these letters are only the site's name, as in a logo."""
         return plain in self.names or plain in self.labels or plain in self.domains
 
-    def is_part(self, text: str) -> bool:
-        """Return True if a part at the start or end of a title names the site."""
-        plain = letters_of(text)
+    def is_part(self, text: str, plain: str) -> bool:
+        """Return True if a part at the start or end of a title names the site; `plain` has its letters."""
         if plain in self.names or any(_begin_alike(plain, name) for name in self.names):
             return True
         if _initials(text) in self.labels or any(_is_short_for(label, text) for label in self.hyphenated):
@@ -113,5 +112,8 @@ def _is_short_for(label: Sequence[str], text: str) -> bool:
 
 def _initials(text: str) -> str:
     """Return the first letters of the words with capitals: `osha` for Occupational Safety and Health Administration."""
-    letters = "".join(word[0] for word in text[:_MAX_NAME_CHARS].split() if word[0].isupper())
+    words = text[:_MAX_NAME_CHARS].split()
+    if len(words) < _MIN_SITE_LETTERS:
+        return ""
+    letters = "".join([word[0] for word in words if word[0].isupper()])
     return letters.casefold() if len(letters) >= _MIN_SITE_LETTERS else ""

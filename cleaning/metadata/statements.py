@@ -7,7 +7,6 @@ import re
 from collections import deque
 from dataclasses import dataclass, field
 from html import unescape
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lxml import etree
@@ -40,7 +39,6 @@ _ARTICLE_TYPE = re.compile(r"(?:article|posting|report|recipe|question|review|co
 _PAGE_TYPE = re.compile(r"(?:page|product|productgroup|video|videoobject|creativework|podcastepisode)$")
 _NAME_PARTS = ("givenName", "familyName")
 _REPLY = re.compile(r"\bcomments?\b|\bcomment[_-]|\brelated\b|testimonial|/(?:Comment|Answer)\b", re.IGNORECASE)
-_MAX_LEVELS = 20
 _MAX_VALUE_LEVELS = 8
 _LINE_TAGS = frozenset("br p div h2 h3 li tr td table ul ol section".split())
 _UNSEEN_TAGS = frozenset(
@@ -96,7 +94,8 @@ class Statements:
     def meta(self, *names: str) -> Iterator[str]:
         """Yield the contents of these meta tags, in the order of the names."""
         for name in names:
-            yield from self.metas.get(name, ())
+            if name in self.metas:
+                yield from self.metas[name]
 
     def linked(self, *keys: str) -> Iterator[list[Any]]:
         """Yield the non-empty values of these keys in the ranked JSON-LD objects, each as a list."""
@@ -310,13 +309,10 @@ def visible_text(element: HtmlElement) -> str | None:
     return _tidy_visible("".join(parts))
 
 
-def is_reply(element: HtmlElement) -> bool:
-    """Return True if an element is in a reader's comment, an answer, or a teaser of another page."""
-    for outer in islice((element, *element.iterancestors()), _MAX_LEVELS):
-        marks = f"{outer.get('class', '')} {outer.get('id', '')} {outer.get('itemtype', '')}"
-        if outer.tag != "body" and _REPLY.search(marks):
-            return True
-    return False
+def is_marked_as_reply(element: HtmlElement) -> bool:
+    """Return True if the marks of an element say that it is a comment, an answer, or a teaser of another page."""
+    marks = f"{element.get('class', '')} {element.get('id', '')} {element.get('itemtype', '')}"
+    return element.tag != "body" and _REPLY.search(marks) is not None
 
 
 def _tidy_visible(text: str | None) -> str | None:

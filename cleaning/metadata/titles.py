@@ -7,13 +7,14 @@ up the trained weights of the features, and answer with the best one.
 from __future__ import annotations
 
 import re
+from bisect import bisect, bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
 
 from cleaning.metadata.ranking import choose_answer, load_weights, score_options, source_features
-from cleaning.metadata.site_names import letters_of, read_site
+from cleaning.metadata.site_names import letters_of
 from cleaning.metadata.statements import tidy_text
 from cleaning.metadata.title_candidates import (
     HEADINGS,
@@ -25,10 +26,10 @@ from cleaning.metadata.title_candidates import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
-    from lxml.html import HtmlElement
-
+    from cleaning.metadata.ranking import Evidence
     from cleaning.metadata.site_names import Site
     from cleaning.metadata.statements import Statements
 
@@ -60,8 +61,12 @@ _GENERIC = frozenset(
     "home homepage homesite index welcome menu mainmenu search news untitled startseite accueil inicio início"
     " 主页 首页 首頁 ホーム главная strona főoldal hjem forside hem etusivu anasayfa".split()
 )
-_WORD_BUCKETS = ((1, "1"), (2, "2"), (4, "4"), (8, "8"), (15, "15"), (25, "25"))
-_SHARES = ((1, "all"), (0.6, "most"), (0.3, "some"), (0.001, "few"), (0, "none"))
+# The most words of each class of lengths.
+_LENGTHS = (1, 2, 4, 8, 15, 25)
+_LENGTH_NAMES = (*map(str, _LENGTHS), "many")
+# The least shares of "few", "some", "most" and "all".
+_SHARES = (0.001, 0.3, 0.6, 1)
+_SHARE_NAMES = ("none", "few", "some", "most", "all")
 _SLUG_WORD = re.compile(r"[^\W_]{3,}")
 _GROUPS = {
     TitleSource.HEADING: "h1",
@@ -69,7 +74,6 @@ _GROUPS = {
     TitleSource.OPEN_GRAPH: "og",
     TitleSource.JSON_LD: "json-ld",
 }
-_FORUM_TYPES = frozenset({"qapage", "question", "discussionforumposting", "discussion"})
 _DATE_START = re.compile(r"\w{3,9}\.? \d{1,2},? \d{4}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}-\d\d-\d\d")
 
 
@@ -82,28 +86,21 @@ class Titles:
     headline: str | None = None
 
 
-def read_titles(
-    root: HtmlElement,
-    stated: Statements,
-    url: str | None,
-    weights: Mapping[str, float] | None = None,
-    text: str = "",
-) -> Titles:
+def read_titles(evidence: Evidence, weights: Mapping[str, float] | None = None, text: str = "") -> Titles:
     """Return the title of a page without the site's name, and its headline; `weights` replace the trained ones.
 
     `text` is the page's kept text: it tells which part is the title if nothing names the site.
     """
-    candidates = list(collect_titles(root, stated))
+    candidates = list(collect_titles(evidence))
     if not candidates:
         return Titles()
-    site = read_site(stated, url)
-    options = describe_titles(candidates, stated, url, site)
+    options = describe_titles(candidates, evidence)
     scores = score_options(options, load_weights(FIELD) if weights is None else weights)
     key = choose_answer(scores, MIN_LIKELIHOOD)
     same = [candidate for candidate in candidates if candidate.key == key]
     best = next((candidate for candidate in same if candidate.source in HEADINGS), same[0])
     title = best.text if best.source in HEADINGS else _shown_part(best.text, text)
-    return Titles(title, best.origin, _headline(candidates, scores, best, site))
+    return Titles(title, best.origin, _headline(candidates, scores, best, evidence.site))
 
 
 def _shown_part(title: str, text: str) -> str:
@@ -136,147 +133,155 @@ def read_stated_title(stated: Statements) -> str | None:
     return stated.title or next(iter(others), None)
 
 
-def describe_titles(
-    candidates: Sequence[TitleCandidate], stated: Statements, url: str | None, site: Site
-) -> dict[str | None, frozenset[str]]:
+def describe_titles(candidates: Sequence[TitleCandidate], evidence: Evidence) -> dict[str | None, set[str]]:
     """Return the features of each title, and of None, which stands for no answer."""
     groups: dict[str, list[TitleCandidate]] = defaultdict(list)
     for candidate in candidates:
         groups[candidate.key].append(candidate)
-    context = _PageContext(candidates, stated, url, site)
-    options: dict[str | None, frozenset[str]] = {
-        key: frozenset(context.title_features(key, group)) for key, group in groups.items()
-    }
-    options[None] = frozenset({"none"})
+    context = _PageContext(candidates, evidence)
+    options: dict[str | None, set[str]] = {key: context.title_features(key, group) for key, group in groups.items()}
+    options[None] = {"none"}
     return options
+
+
+class _Part(NamedTuple):
+    """A part of a title: whether it names the site, and whether it only names a front page or a menu."""
+
+    is_site: bool
+    is_generic: bool
 
 
 class _PageContext:
     """What the candidates of a page say together."""
 
-    def __init__(self, candidates: Sequence[TitleCandidate], stated: Statements, url: str | None, site: Site) -> None:
-        self._site = site
-        self._front = is_front_page(url)
-        self._kind = kind_of(stated.types)
-        self._slug = frozenset(_slug_words(url))
+    def __init__(self, candidates: Sequence[TitleCandidate], evidence: Evidence) -> None:
+        self._site = evidence.site
+        self._front = evidence.is_front_page
+        self._kind = evidence.kind
+        self._slug = frozenset(_slug_words(evidence.path or ""))
         self._wholes: dict[str, set[str]] = defaultdict(set)
-        words: dict[TitleSource, set[str]] = defaultdict(set)
+        self._words: dict[str, frozenset[str]] = {}
+        self._parts: dict[str, _Part] = {}
+        stated: set[str] = set()
+        headings: set[str] = set()
         for candidate in candidates:
             if "whole" in candidate.signs:
-                words[candidate.source].update(title_words(candidate.text))
-                if group := _GROUPS.get(candidate.source):
-                    self._wholes[group].add(candidate.key)
-        self._stated_words = frozenset().union(*(words[source] for source in words if source not in HEADINGS))
-        self._heading_words = frozenset(words[TitleSource.HEADING])
-        self._is_part: dict[str, bool] = {}
+                if candidate.source not in HEADINGS:
+                    stated |= self._words_of(candidate.text)
+                elif candidate.source is TitleSource.HEADING:
+                    headings |= self._words_of(candidate.text)
+                if candidate.source in _GROUPS:
+                    self._wholes[_GROUPS[candidate.source]].add(candidate.key)
+        self._stated_words = stated
+        self._heading_words = headings
 
-    def title_features(self, key: str, group: Sequence[TitleCandidate]) -> Iterator[str]:
-        """Yield the features of a title: those of its candidates, and how it stands to the other titles."""
+    def title_features(self, key: str, group: Sequence[TitleCandidate]) -> set[str]:
+        """Return the features of a title: those of its candidates, and how it stands to the other titles."""
         sources = {candidate.source for candidate in group}
-        yield from source_features(group)
-        for candidate in group:
-            yield from self._cut_features(candidate)
         wholes = {candidate.source for candidate in group if "whole" in candidate.signs}
-        for source in sources if len(sources) > 1 else ():
-            yield f"agrees-{source.value}"
-        yield f"sources-{min(len(sources), 5)}"
-        yield f"wholes-{min(len(wholes), 5)}"
-        for source in sources:
-            if self._front:
-                yield f"front-{source.value}"
-            yield f"{self._kind}-{source.value}"
-        yield from self._overlap_features(key)
-        yield from self._text_features(key, group[0].text, sources)
+        features = source_features(group)
+        for candidate in group:
+            if candidate.ends or candidate.removed:
+                features |= self._cut_features(candidate)
+        if len(sources) > 1:
+            features |= {f"agrees-{source}" for source in sources}
+        features |= {f"sources-{min(len(sources), 5)}", f"wholes-{min(len(wholes), 5)}"}
+        features |= {f"{self._kind}-{source}" for source in sources}
+        if self._front:
+            features |= {f"front-{source}" for source in sources}
+        features |= self._overlap_features(key)
+        features |= self._text_features(key, group[0].text)
+        features |= self._word_features(group[0].text, sources)
+        return features
 
-    def _cut_features(self, candidate: TitleCandidate) -> Iterator[str]:
-        """Yield whether the parts that are cut off name the site, and whether those that are left do."""
-        if any(self._names_site(part) for part in candidate.ends):
-            yield "with-site"
-            yield f"{candidate.source.value}:with-site"
-        if not all(map(says_something, candidate.ends)):
-            yield "with-generic"
+    def _cut_features(self, candidate: TitleCandidate) -> set[str]:
+        """Return whether the parts that are cut off name the site, and whether those that are left do."""
+        features = set()
+        ends = [self._part(part) for part in candidate.ends]
+        if True in [end.is_site for end in ends]:
+            features |= {"with-site", f"{candidate.source}:with-site"}
+        if True in [end.is_generic for end in ends]:
+            features.add("with-generic")
         if candidate.removed:
-            kinds = {"cut-site" if self._names_site(part) else "cut-other" for part in candidate.removed}
+            removed = [self._part(part) for part in candidate.removed]
+            kinds = {"cut-site" if part.is_site else "cut-other" for part in removed}
             if not self._heading_words:
                 kinds |= {f"no-h1:{kind}" for kind in kinds}
-            if any(not says_something(part) for part in candidate.removed):
+            if True in [part.is_generic for part in removed]:
                 kinds.add("cut-generic")
-            for kind in kinds:
-                yield kind
-                yield f"{candidate.source.value}:{kind}"
+            features |= kinds | {f"{candidate.source}:{kind}" for kind in kinds}
+        return features
 
-    def _names_site(self, part: str) -> bool:
-        if part not in self._is_part:
-            self._is_part[part] = self._site.is_part(part)
-        return self._is_part[part]
+    def _part(self, text: str) -> _Part:
+        if text not in self._parts:
+            plain = letters_of(text)
+            self._parts[text] = _Part(self._site.is_part(text, plain), not _is_telling(plain))
+        return self._parts[text]
 
-    def _overlap_features(self, key: str) -> Iterator[str]:
+    def _words_of(self, text: str) -> frozenset[str]:
+        if text not in self._words:
+            self._words[text] = frozenset(title_words(text))
+        return self._words[text]
+
+    def _overlap_features(self, key: str) -> set[str]:
+        features = set()
+        size = len(key)
         for name, keys in self._wholes.items():
             for other in keys:
                 if other == key:
                     continue
-                if len(key) >= _MIN_OVERLAP_LETTERS and key in other:
+                if size >= _MIN_OVERLAP_LETTERS and key in other:
                     place = "starts" if other.startswith(key) else "ends" if other.endswith(key) else "inside"
-                    half = len(key) * 2 >= len(other)
-                    yield f"{place}-{name}" if half else f"{place}-long-{name}"
-                    yield f"half-{name}" if half else f"bit-{name}"
-                elif len(other) >= _MIN_OVERLAP_LETTERS and other in key:
-                    yield f"{'begins' if key.startswith(other) else 'holds'}-{name}"
+                    half = size * 2 >= len(other)
+                    features |= {f"{place}-{name}" if half else f"{place}-long-{name}"}
+                    features |= {f"half-{name}" if half else f"bit-{name}"}
+                elif other in key and len(other) >= _MIN_OVERLAP_LETTERS:
+                    features |= {f"{'begins' if key.startswith(other) else 'holds'}-{name}"}
+        return features
 
-    def _text_features(self, key: str, text: str, sources: set[TitleSource]) -> Iterator[str]:
-        yield from self._word_features(text, sources)
+    def _text_features(self, key: str, text: str) -> set[str]:
+        features = set()
+        part = self._part(text)
         if self._site.is_name(key):
-            yield "site"
-        elif self._names_site(text):
-            yield "near-site"
-        if not says_something(text):
-            yield "generic"
+            features.add("site")
+        elif part.is_site:
+            features.add("near-site")
+        if part.is_generic:
+            features.add("generic")
         if len(text) > 1 and text.endswith((".", "!")):
-            yield "sentence"
+            features.add("sentence")
         if text.endswith(("…", "...")):
-            yield "cut-short"
+            features.add("cut-short")
         if _DATE_START.match(text):
-            yield "begins-with-date"
+            features.add("begins-with-date")
+        return features
 
-    def _word_features(self, text: str, sources: set[TitleSource]) -> Iterator[str]:
-        words = set(title_words(text))
-        count = len(text.split())
-        yield f"words-{next((name for most, name in _WORD_BUCKETS if count <= most), 'many')}"
+    def _word_features(self, text: str, sources: set[TitleSource]) -> set[str]:
+        words = self._words_of(text)
+        features = {f"words-{_LENGTH_NAMES[bisect_left(_LENGTHS, len(text.split()))]}"}
         if words:
             share = _share(words, self._stated_words)
-            yield f"stated-{share}"
+            features.add(f"stated-{share}")
             if TitleSource.HEADING in sources:
-                yield f"{'front-' if self._front else ''}h1-stated-{share}"
+                features.add(f"{'front-' if self._front else ''}h1-stated-{share}")
             if self._heading_words:
-                yield f"shown-{_share(words, self._heading_words)}"
+                features.add(f"shown-{_share(words, self._heading_words)}")
         if self._slug:
             own = frozenset(_SLUG_WORD.findall(text.casefold()))
-            yield f"slug-{_share(own, self._slug)}" if own else "slug-none"
-            yield f"of-slug-{_share(self._slug, own)}"
+            features |= {
+                f"slug-{_share(own, self._slug)}" if own else "slug-none",
+                f"of-slug-{_share(self._slug, own)}",
+            }
+        return features
 
 
-def _share(words: Iterable[str], known: frozenset[str]) -> str:
+def _share(words: AbstractSet[str], known: AbstractSet[str]) -> str:
     """Return in words how many of the words are known."""
-    hits = [word in known for word in words]
-    share = sum(hits) / len(hits)
-    return next(name for least, name in _SHARES if share >= least)
+    return _SHARE_NAMES[bisect(_SHARES, len(words & known) / len(words))]
 
 
-def kind_of(types: frozenset[str]) -> str:
-    """Return the kind of page that the types of a page state: `article`, `forum`, `product` or `other`."""
-    if not _FORUM_TYPES.isdisjoint(types):
-        return "forum"
-    if any(name.endswith(("article", "blogposting")) for name in types):
-        return "article"
-    return "product" if "product" in types else "other"
-
-
-def _slug_words(url: str | None) -> list[str]:
-    try:
-        path = urlsplit(url or "").path[:500]
-    except ValueError:
-        return []
-    parts = [part for part in unquote(path).split("/") if part]
+def _slug_words(path: str) -> list[str]:
+    parts = [part for part in unquote(path[:500]).split("/") if part]
     longest = max(parts, key=lambda part: part.count("-") + part.count("_"), default="")
     words = _SLUG_WORD.findall(longest.casefold())
     return words if len(words) > 1 else []
@@ -284,21 +289,8 @@ def _slug_words(url: str | None) -> list[str]:
 
 def says_something(text: str) -> bool:
     """Return True if a text has letters and is more than the name of a front page or a menu."""
-    plain = letters_of(text)
-    return not plain.isdigit() and plain not in _GENERIC and plain != ""
+    return _is_telling(letters_of(text))
 
 
-def path_depth(url: str | None) -> int:
-    """Return the number of directories in an address."""
-    try:
-        return urlsplit(url or "").path.strip("/").count("/")
-    except ValueError:
-        return 0
-
-
-def is_front_page(url: str | None) -> bool:
-    """Return True for the address of a site's front page."""
-    try:
-        return url is not None and urlsplit(url).path in {"", "/"}
-    except ValueError:
-        return False
+def _is_telling(plain: str) -> bool:
+    return plain != "" and plain not in _GENERIC and not plain.isdigit()

@@ -23,23 +23,23 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from cleaning.metadata import authors, dates, titles
-from cleaning.metadata.author_candidates import collect_authors
 from cleaning.metadata.author_names import fold_name
 from cleaning.metadata.date_candidates import collect_dates
 from cleaning.metadata.languages import stated_language
-from cleaning.metadata.ranking import WEIGHTS_FILE, choose_answer, score_options
-from cleaning.metadata.site_names import letters_of, read_site
+from cleaning.metadata.ranking import WEIGHTS_FILE, choose_answer, read_evidence, score_options
+from cleaning.metadata.site_names import letters_of
 from cleaning.metadata.statements import read_statements
 from cleaning.metadata.title_candidates import collect_titles
 from cleaning.parse import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from cleaning.blocks import Page
-    from cleaning.metadata.statements import Statements
+    from cleaning.metadata.ranking import Evidence
 
-    Options = Mapping[str | None, frozenset[str]]
+    Options = Mapping[str | None, AbstractSet[str]]
     Truth = Mapping[str, str | None]
 
 SETS = ("snippets-dev", "dates-dev", "wcxb-dev")
@@ -88,7 +88,7 @@ class RankedField:
 
     name: str
     gold: str
-    label: Callable[[Page, Statements, Truth], Labelled]
+    label: Callable[[Evidence, Truth], Labelled]
     min_likelihood: float
     prior: Mapping[str, float]
     penalty: float = 2.0
@@ -96,18 +96,15 @@ class RankedField:
     set_weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
-def _label_dates(page: Page, stated: Statements, truth: Truth) -> Labelled:
-    candidates = list(collect_dates(page.root, stated, page.url, stated_language(page.root, stated)))
+def _label_dates(evidence: Evidence, truth: Truth) -> Labelled:
+    candidates = list(collect_dates(evidence, stated_language(evidence.root, evidence.stated)))
     day = (truth.get("date") or "")[:10] or None
     certain = day is not None or not any(candidate.source in dates.STATED_SOURCES for candidate in candidates)
-    return Labelled(dates.describe_days(candidates, stated.types, page.url), frozenset({day}), certain)
+    return Labelled(dates.describe_days(candidates, evidence), frozenset({day}), certain)
 
 
-def _label_authors(page: Page, stated: Statements, truth: Truth) -> Labelled:
-    site = read_site(stated, page.url)
-    candidates = list(collect_authors(page.root, stated, site))
-    shown = authors.find_shown(page.root, stated, candidates)
-    options = authors.describe_authors(candidates, stated, page.url, site, shown)
+def _label_authors(evidence: Evidence, truth: Truth) -> Labelled:
+    options = authors.describe_authors(authors.group_authors(evidence), evidence)
     gold = _split_names(truth.get("author") or "")
     if not gold:
         return Labelled(options, frozenset({None}))
@@ -118,9 +115,8 @@ def _split_names(text: str) -> frozenset[str]:
     return frozenset(name for part in _BETWEEN_NAMES.split(text) if (name := fold_name(part)))
 
 
-def _label_titles(page: Page, stated: Statements, truth: Truth) -> Labelled:
-    candidates = list(collect_titles(page.root, stated))
-    options = titles.describe_titles(candidates, stated, page.url, read_site(stated, page.url))
+def _label_titles(evidence: Evidence, truth: Truth) -> Labelled:
+    options = titles.describe_titles(list(collect_titles(evidence)), evidence)
     return Labelled(options, frozenset({letters_of(truth.get("title") or "") or None}))
 
 
@@ -147,11 +143,11 @@ def read_pages(data: Path, sets: Sequence[str] = SETS) -> dict[str, list[RankedP
         truths = list(_read_set(data / "extraction" / name))
         noted = {key for _, truth in truths for key in truth}
         for page, truth in truths:
-            stated = read_statements(page.root)
+            evidence = read_evidence(page.root, read_statements(page.root), page.url)
             host = (urlsplit(page.url or "").hostname or str(truth["id"])).removeprefix("www.")
             for field in FIELDS:
                 if field.gold in noted:
-                    options, right, certain = field.label(page, stated, truth)
+                    options, right, certain = field.label(evidence, truth)
                     weight = field.set_weights.get(name, 1.0) * (1.0 if certain else field.uncertain)
                     pages[field.name].append(RankedPage(host, options, right, weight, f"{name}/{truth['id']}"))
     return pages

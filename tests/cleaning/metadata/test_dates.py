@@ -2,9 +2,11 @@
 
 import pytest
 
-from cleaning import clean
+from cleaning import clean, parse
 from cleaning.metadata.date_candidates import DateCandidate, DateSource
 from cleaning.metadata.dates import describe_days
+from cleaning.metadata.ranking import read_evidence
+from cleaning.metadata.statements import read_statements
 
 URL = "https://example.org/local/story"
 TEXT = "<p>The harbour of Lindholm was closed for three weeks, and nobody could say when the ice would break.</p>"
@@ -77,6 +79,11 @@ def test_the_answer_does_not_depend_on_the_day_of_the_run(monkeypatch):
     assert published("", body) == published("", body)
 
 
+def evidence(head=""):
+    root = parse(f"<html><head>{head}</head><body>{TEXT}</body></html>", URL).root
+    return read_evidence(root, read_statements(root), URL)
+
+
 def candidate(day, source=DateSource.TEXT, *signs):
     return DateCandidate(day, source, day, "somewhere", frozenset(signs))
 
@@ -89,8 +96,7 @@ def test_features_say_how_days_stand_to_each_other():
             candidate("2024-04-01", DateSource.CHANGE),
             candidate("2024-03-06", DateSource.URL),
         ],
-        {"newsarticle"},
-        URL,
+        evidence('<meta property="og:type" content="newsarticle">'),
     )
     assert {"json-ld:later", "text:below-0", "agrees-text", "agrees-stated", "url-near", "before-change"} <= options[
         "2024-03-05"
@@ -100,7 +106,7 @@ def test_features_say_how_days_stand_to_each_other():
 
 
 def test_a_page_without_candidates_has_the_option_of_no_answer():
-    assert set(describe_days([], (), None)) == {None}
+    assert set(describe_days([], evidence())) == {None}
 
 
 @pytest.mark.parametrize(
