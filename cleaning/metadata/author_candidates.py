@@ -111,6 +111,10 @@ BYLINE_STARTS = (
         "written",
         "erstellt",
     ),
+    *"Kolumne Kommentar Bericht Reportage Analyse Essay Rezension Redaktion Column Opinion Analysis Commentary".split(),
+    *"Review Report Chronique Tribune Entretien Artículo Columna Crónica Intervista Recensione".split(),
+    *("Eine Kolumne", "Ein Interview", "Ein Kommentar", "Ein Bericht", "Eine Reportage", "Eine Analyse", "Ein Essay"),
+    *("Un article", "Une chronique", "Une tribune", "Un artículo", "Un articolo"),
 )
 
 

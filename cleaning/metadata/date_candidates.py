@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from cleaning.metadata.date_texts import calendar_day, may_be_date, read_date, read_timestamp
+from cleaning.metadata.date_texts import calendar_day, may_be_date, read_date, read_numbers, read_timestamp
 from cleaning.metadata.elements import find_classed, find_texts
 from cleaning.metadata.statements import tidy_text, visible_text
 
@@ -116,6 +116,8 @@ class DateSource(StrEnum):
     ITEM = "microdata"
     TIME = "time"
     URL = "url"
+    IMAGE = "image"
+    """The address of the page's picture."""
     TITLE = "title"
     TEXT = "text"
     CHANGE_TEXT = "change-text"
@@ -139,11 +141,37 @@ class DateCandidate:
     signs: frozenset[str] = frozenset()
 
 
-def collect_dates(evidence: Evidence, language: str | None) -> Iterator[DateCandidate]:
-    """Yield the dates of a page, by source; the same day may come several times."""
+def collect_dates(evidence: Evidence, language: str | None) -> list[DateCandidate]:
+    """Return the dates of a page, by source; the same day may come several times."""
+    return _in_one_order(list(_collect(evidence, language)))
+
+
+def _in_one_order(candidates: list[DateCandidate]) -> list[DateCandidate]:
+    """Exchange month and day of numbers such as 03/04/2021 where the other dates of the page tell their order."""
+    numbers = [read_numbers(candidate.day, candidate.statement) for candidate in candidates]
+    unsure = [place for place, written in enumerate(numbers) if written is not None and not written.sure]
+    if not unsure:
+        return candidates
+    certain = {
+        candidate.day for candidate, written in zip(candidates, numbers, strict=True) if written is None or written.sure
+    }
+    orders = {written.month_first for written in numbers if written is not None and written.tells_order}
+    ordered = list(candidates)
+    for place in unsure:
+        written = numbers[place]
+        candidate = candidates[place]
+        if written is None or candidate.day in certain:
+            continue
+        if written.exchanged in certain or orders == {not written.month_first}:
+            ordered[place] = replace(candidate, day=written.exchanged)
+    return ordered
+
+
+def _collect(evidence: Evidence, language: str | None) -> Iterator[DateCandidate]:
     yield from _stated(evidence, language)
     yield from _in_url((evidence.path or "")[:_MAX_PATH_CHARS])
     yield from _in_title(evidence.stated, language)
+    yield from _in_image(evidence.stated)
     if "product" in evidence.stated.types or evidence.is_front_page:
         return  # the visible dates are those of its reviews, or of other pages
     yield from _in_elements(evidence, language)
@@ -231,6 +259,14 @@ def _in_url(path: str) -> Iterator[DateCandidate]:
         yield DateCandidate(month, DateSource.URL, match[0], "address")
 
 
+def _in_image(stated: Statements) -> Iterator[DateCandidate]:
+    """Yield the day in the address of the page's picture, on which it was uploaded."""
+    address = next(stated.meta("og:image"), "")[:_MAX_PATH_CHARS]
+    match = _DAY_IN_PATH.search(address)
+    if match and (day := calendar_day(int(match[1]), int(match[2]), int(match[3]))):
+        yield DateCandidate(day, DateSource.IMAGE, match[0], "address of the picture")
+
+
 def _in_title(stated: Statements, language: str | None) -> Iterator[DateCandidate]:
     for text in filter(None, (stated.title, *stated.headings[:1])):
         if day := read_date(text, language):
@@ -297,9 +333,12 @@ def _text_candidate(text: str, element: HtmlElement | None, language: str | None
     if day is None or len(day) < len("YYYY-MM-DD"):
         return None
     marks = _marks(element)
-    if marks.startswith(_UNSEEN_TAGS) or _FOREIGN_MARK.search(marks):
+    is_call = marks.startswith("script") and not is_long  # it writes the date
+    if (marks.startswith(_UNSEEN_TAGS) and not is_call) or _FOREIGN_MARK.search(marks):
         return None
     signs = {*_mark_signs(marks), *_text_signs(plain)}
+    if is_call:
+        signs.add("script")
     if is_long:
         signs.add("long")
     if element is not None and element.tag == "a":

@@ -101,6 +101,34 @@ def may_be_date(text: str) -> bool:
     return _MAY_BE_DATE.search(text) is not None
 
 
+class Numbers(NamedTuple):
+    """A day that a text writes in numbers, and the same with month and day exchanged.
+
+    `month_first` says how the text was read; `sure` is True if it can be read in one way only, `tells_order` if one of
+    the numbers is no month.
+    """
+
+    exchanged: str
+    month_first: bool
+    sure: bool
+    tells_order: bool
+
+
+def read_numbers(day: str, text: str) -> Numbers | None:
+    """Return how a text writes a day that was read from it; None if not in numbers such as 03/04/2021."""
+    match = _NUMBERS.search(text[:_MAX_CHARS])
+    if match is None or len(day) != len("YYYY-MM-DD"):
+        return None
+    month = int(day[5:7])
+    number = int(day[8:])
+    first = int(match[1])
+    if sorted((first, int(match[3]))) != sorted((month, number)):
+        return None
+    tells_order = number > 12  # noqa: PLR2004 — the months of a year
+    exchanged = f"{day[:5]}{day[8:]}-{day[5:7]}"
+    return Numbers(exchanged, first == month, tells_order or month == number, tells_order)
+
+
 def read_moment(text: str) -> str | None:
     """Return a date with a time as stated, in ISO 8601: `2024-05-01T23:30:00-05:00`; None for any other text.
 

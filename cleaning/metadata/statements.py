@@ -7,6 +7,7 @@ import re
 from collections import deque
 from dataclasses import dataclass, field
 from html import unescape
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lxml import etree
@@ -26,6 +27,7 @@ _MAX_NAME_CHARS = 100
 _MAX_SCRIPTS = 200
 _MAX_ITEM_TYPES = 200
 _MAX_HEADINGS = 10
+_MAX_SUBHEADINGS = 30
 _MAX_TIMES = 30
 _MAX_PARTS = 200  # elements of a heading
 _MAX_FIELD_CHARS = 1_000  # a page's title can be its whole text
@@ -77,7 +79,7 @@ class Statements:
     headings: tuple[str, ...] = ()
     """The texts of the h1 elements."""
     heading: HtmlElement | None = None
-    """The first h1 element that agrees with the title element; without one, the first h1 element with a text."""
+    """The first h1 element that agrees with the title element, else such an h2 element, else the first h1 element."""
     subheadings: tuple[HtmlElement, ...] = ()
     """The first h2 elements."""
     links: Mapping[str, str] = field(default_factory=dict)
@@ -195,7 +197,7 @@ def _add_heading(read: _Reading, element: HtmlElement) -> None:
 
 
 def _add_subheading(read: _Reading, element: HtmlElement) -> None:
-    if len(read.subheadings) < _MAX_HEADINGS and not _is_inert(element):
+    if len(read.subheadings) < _MAX_SUBHEADINGS and not _is_inert(element):
         read.subheadings.append(element)
 
 
@@ -222,11 +224,16 @@ _ADD = {
 
 
 def _page_heading(read: _Reading) -> HtmlElement | None:
-    """Return the h1 element that is about the page; others are labels of a menu, a search form or a logo."""
+    """Return the heading that is about the page; others are labels of a menu, a search form or a logo."""
     title = (read.title or "").casefold()
     both = zip(read.headings, read.heading_elements, strict=True)
-    agreeing = (element for text, element in both if text.casefold() in title and len(text) * 3 >= len(title))
-    return next(agreeing, next(iter(read.heading_elements), None))
+    agreeing = (element for text, element in both if _agrees(text, title))
+    below = (element for element in read.subheadings if _agrees(visible_text(element) or "", title))
+    return next(chain(agreeing, below, read.heading_elements), None)
+
+
+def _agrees(heading: str, title: str) -> bool:
+    return heading != "" and heading.casefold() in title and len(heading) * 3 >= len(title)
 
 
 def _ranked(objects: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -64,7 +64,7 @@ class RankedPage:
     @property
     def fold(self) -> int:
         """The part of the cross-validation that the page's host is in."""
-        return zlib.crc32(self.host.encode()) % _FOLDS
+        return fold_of(self.host)
 
 
 class Labelled(NamedTuple):
@@ -144,13 +144,23 @@ def read_pages(data: Path, sets: Sequence[str] = SETS) -> dict[str, list[RankedP
         noted = {key for _, truth in truths for key in truth}
         for page, truth in truths:
             evidence = read_evidence(page.root, read_statements(page.root), page.url)
-            host = (urlsplit(page.url or "").hostname or str(truth["id"])).removeprefix("www.")
+            host = host_of(page.url, str(truth["id"]))
             for field in FIELDS:
                 if field.gold in noted:
                     options, right, certain = field.label(evidence, truth)
                     weight = field.set_weights.get(name, 1.0) * (1.0 if certain else field.uncertain)
                     pages[field.name].append(RankedPage(host, options, right, weight, f"{name}/{truth['id']}"))
     return pages
+
+
+def host_of(url: str | None, page_id: str) -> str:
+    """Return the host of a page, without `www.`; the page's id if it has no address."""
+    return (urlsplit(url or "").hostname or page_id).removeprefix("www.")
+
+
+def fold_of(host: str) -> int:
+    """Return the part of the cross-validation that a host is in."""
+    return zlib.crc32(host.encode()) % _FOLDS
 
 
 def _read_set(folder: Path) -> Iterator[tuple[Page, Truth]]:
@@ -223,6 +233,13 @@ def train(field: RankedField, pages: Sequence[RankedPage]) -> dict[str, float]:
 def train_folds(field: RankedField, pages: Sequence[RankedPage]) -> list[dict[str, float]]:
     """Return the weights of each fold, trained on the pages of the other folds."""
     return [train(field, [page for page in pages if page.fold != fold]) for fold in range(_FOLDS)]
+
+
+def read_fold_weights(data: Path) -> list[dict[str, dict[str, float]]]:
+    """Return, for each fold, the weights of all fields, trained on the pages of the other folds."""
+    pages = read_pages(data)
+    trained = {field.name: train_folds(field, pages[field.name]) for field in FIELDS}
+    return [{name: folds[number] for name, folds in trained.items()} for number in range(_FOLDS)]
 
 
 def cross_validate(

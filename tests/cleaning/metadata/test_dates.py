@@ -3,7 +3,7 @@
 import pytest
 
 from cleaning import clean, parse
-from cleaning.metadata.date_candidates import DateCandidate, DateSource
+from cleaning.metadata.date_candidates import DateCandidate, DateSource, collect_dates
 from cleaning.metadata.dates import describe_days
 from cleaning.metadata.ranking import read_evidence
 from cleaning.metadata.statements import read_statements
@@ -46,6 +46,46 @@ def test_a_date_is_found_wherever_it_stands(head, body, language, day):
     assert published(head, body, language=language) == day
 
 
+@pytest.mark.parametrize(
+    ("head", "body", "day"),
+    [
+        (
+            '<meta property="article:published_time" content="03-09-2026">',
+            "<p>Published March 9, 2026</p>",
+            "2026-03-09",
+        ),
+        (json_ld(datePublished="2024-09-10"), "<p class='date'>09.10.2024</p>", "2024-09-10"),
+        ("", "<p class='date'>03/04/2021</p><p>Last edited 03/25/2021</p>", "2021-03-04"),
+        ("", "<p class='date'>03/04/2021</p><p>Last edited 25/04/2021</p>", "2021-04-03"),
+        ("", "<p class='date'>03/04/2021</p>", "2021-04-03"),
+    ],
+)
+def test_the_other_dates_of_a_page_tell_the_order_of_numbers(head, body, day):
+    assert published(head, body) == day
+
+
+def test_a_date_below_a_headline_in_h2_is_near_it():
+    menu = "<ul>" + "<li><a href='/a'>News</a></li>" * 300 + "</ul>"
+    page = (
+        f"<title>Ice closes the harbour | Courier</title>{menu}<h2>Ice closes the harbour</h2><p>3 May 2024</p>{TEXT}"
+    )
+    assert clean(page, URL).published == "2024-05-03"
+    page = f"<title>Ice closes the harbour | Courier</title>{menu}<h2>Most read</h2><p>3 May 2024</p>{TEXT}"
+    assert clean(page, URL).published is None
+
+
+def test_a_script_below_the_headline_may_write_the_date():
+    days = [candidate.day for candidate in collect_dates(evidence("", '<script>show("2020/04/17")</script>'), None)]
+    assert days == ["2020-04-17"]
+    long = f'<script>var texts = "{"a" * 200}", day = "2020/04/17"</script>'
+    assert collect_dates(evidence("", long), None) == []
+
+
+def test_the_address_of_the_picture_may_have_the_day():
+    (candidate,) = collect_dates(evidence('<meta property="og:image" content="/files/2016/05/04/ice.png">'), None)
+    assert (candidate.day, candidate.source) == ("2016-05-04", DateSource.IMAGE)
+
+
 def test_a_month_stays_a_month():
     assert published('<meta property="article:published_time" content="2024-05">') == "2024-05"
 
@@ -79,8 +119,8 @@ def test_the_answer_does_not_depend_on_the_day_of_the_run(monkeypatch):
     assert published("", body) == published("", body)
 
 
-def evidence(head=""):
-    root = parse(f"<html><head>{head}</head><body>{TEXT}</body></html>", URL).root
+def evidence(head="", body=""):
+    root = parse(f"<html><head>{head}</head><body><h1>Ice closes the harbour</h1>{body}{TEXT}</body></html>", URL).root
     return read_evidence(root, read_statements(root), URL)
 
 
