@@ -13,7 +13,8 @@ that was believed before the others came is moved back to its own address.
 
 A page also has a new address if its own redirects there for good (301, 308), and the text there is the same. It keeps
 its history, blocks and visits. If a page is stored there already, the two become one. The addresses that it has left,
-and those of its variants, stay in table `address`.
+and those of its variants, stay in table `address`. If the new address is still to be visited, by a request of its own,
+its row in this table waits for that visit.
 
 Two texts belong to one page if they have most of their terms in common; with a common title, fewer are enough.
 Everything is decided in the transaction of `Store.save`, under its locks on the keys of both addresses, so the order in
@@ -61,6 +62,11 @@ _MIN_SHARE_WITH_TITLE = 0.5
 
 _DOUBTED_BEFORE = select(page.c.doubted_canonical).where(
     page.c.doubted_canonical.in_(bindparam("keys", expanding=True))
+)
+_WAITING_KEYS = (
+    select(address.c.leads_to, address.c.url_key)
+    .join(page, page.c.url_key == address.c.url_key)
+    .where(address.c.leads_to.in_(bindparam("keys", expanding=True)))
 )
 _SECTION_KEYS = select(section.c.url_key).where(section.c.url_key.in_(bindparam("keys", expanding=True)))
 
@@ -140,9 +146,17 @@ class PageAddresses:
     tokens: TokenWriter
     alone: bool
     doubted: set[str] = field(default_factory=set)
+    waiting: dict[str, list[str]] = field(default_factory=dict)
 
-    def prefetch(self, records: Iterable[PageRecord]) -> None:
-        """Read, in two queries, which stated addresses are sections or were doubted before."""
+    def prefetch(self, records: Sequence[PageRecord]) -> None:
+        """Read, in three queries, what is known of the pages' addresses.
+
+        These are the stated ones that are sections or were doubted before, and the stored pages that redirect to one
+        for good and wait for its visit.
+        """
+        own_keys = sorted({record.own_key for record in records})
+        for row in self.connection.execute(_WAITING_KEYS, {"keys": own_keys}):
+            self.waiting.setdefault(row.leads_to, []).append(row.url_key)
         keys = sorted({record.key for record in records if record.is_restated})
         if keys:
             for statement in (_DOUBTED_BEFORE, _SECTION_KEYS):
@@ -180,9 +194,12 @@ class PageAddresses:
         """Merge the pages whose addresses redirect to this page for good into this page; return it.
 
         A page whose text differs from the new one's stays where it is: a site that has removed its articles redirects
-        all of them to the home page, or to a form.
+        all of them to the home page, or to a form. Pages that have waited for this visit wait no longer.
         """
-        for key in moved_from:
+        waiting = self.waiting.pop(placed.record.own_key, [])
+        if waiting:
+            self.connection.execute(delete(address).where(address.c.url_key.in_(waiting)))
+        for key in dict.fromkeys([*moved_from, *waiting]):
             old = self._find_moved(key)
             if old is None or (placed.stored is not None and placed.stored.page_id == old.page_id):
                 continue
@@ -191,7 +208,10 @@ class PageAddresses:
         return placed
 
     def move_absent(self, absence: PageAbsence) -> bool:
-        """Merge a page whose URL redirects for good into the page stored at the target, if they agree."""
+        """Merge a page whose URL redirects for good into the page stored at the target, if they agree.
+
+        If there is none yet, the page waits for it.
+        """
         if absence.moved_to is None:
             return False
         key = url_key(absence.moved_to)
@@ -200,6 +220,9 @@ class PageAddresses:
         targets = pages.read_addresses(self.connection, [key])
         new = pages.find_page(self.connection, key) or pages.find_page(self.connection, targets.get(key, key))
         old = self._find_moved(absence.key)
+        if old is not None and (new is None or new.retired) and not self._has_section(key):
+            self._record_address(absence.key, key)
+            return False
         if old is None or new is None or new.retired or new.page_id == old.page_id:
             return False
         if not (_is_moved_path(old, key) or self._stored_text(old).is_same(self._stored_text(new))):
@@ -253,6 +276,7 @@ class PageAddresses:
         else:
             if old.history.key not in moved_from:
                 self._expect_alone()
+            self._delete_unsaved(key)
             self._set_key(old, key, None)
         return PlacedPage(placed.record, pages.find_page(self.connection, key), placed.moved + 1)
 
@@ -260,6 +284,9 @@ class PageAddresses:
         """Record that an address, and all that led to it, lead to a page or section."""
         self.connection.execute(update(address).where(address.c.leads_to == key).values(leads_to=leads_to))
         self.connection.execute(delete(address).where(address.c.url_key == leads_to))
+        self._record_address(key, leads_to)
+
+    def _record_address(self, key: str, leads_to: str) -> None:
         new = insert_on_conflict(self.connection, address)
         replaced = new.on_conflict_do_update(index_elements=["url_key"], set_={"leads_to": new.excluded.leads_to})
         self.connection.execute(replaced, {"url_key": key, "leads_to": leads_to})

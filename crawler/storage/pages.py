@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Self
 
+    from sqlalchemy import Select
     from sqlalchemy.engine import Connection, Row
 
     from crawler.schedule import RevisitBounds
@@ -669,6 +670,12 @@ def read_addresses(connection: Connection, keys: Collection[str]) -> dict[str, s
     """Return the keys of the pages and sections that these addresses lead to; a page's own address is left out."""
     known = select(address.c.url_key, address.c.leads_to).where(address.c.url_key.in_(keys))
     return {row.url_key: row.leads_to for row in connection.execute(known)}
+
+
+def target_of(key: str) -> Select[str]:
+    """Select the key of the page or section to which an address leads; nothing for the address of a stored page."""
+    own = select(page.c.id).where(page.c.url_key == key).exists()
+    return select(address.c.leads_to).where(address.c.url_key == key, ~own)
 
 
 def record_section(

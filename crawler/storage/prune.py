@@ -35,6 +35,7 @@ from crawler.storage.near_duplicates import (
     IndexEntry,
     NearDuplicatePages,
 )
+from crawler.storage.pages import target_of
 from crawler.storage.schema import optimize_search_index
 from crawler.storage.structure import delete_structures
 from crawler.storage.tables import (
@@ -163,7 +164,7 @@ def _is_selected(selection: PruneSelection) -> ColumnElement[bool]:
 def _keys_of(url: str) -> CompoundSelect[str]:
     """Select the keys of the page or section at an address, and of the ones to which it has moved."""
     key = urls.url_key(url)
-    return select(literal(key)).union_all(select(address.c.leads_to).where(address.c.url_key == key))
+    return select(literal(key)).union_all(target_of(key))
 
 
 def _selected_pages(selection: PruneSelection) -> Select[int]:

@@ -12,7 +12,7 @@ from crawler import urls
 from crawler.discovery.article_detection import DETECTION_METHOD, LONG_BLOCK_WORDS, RunningText
 from crawler.errors import QueryError, StoreError
 from crawler.storage.boilerplate import read_template
-from crawler.storage.pages import decompress
+from crawler.storage.pages import decompress, target_of
 from crawler.storage.tables import (
     address,
     block,
@@ -344,7 +344,7 @@ def at_address(statement: Select[Any], url: str) -> Select[Any]:
     """Restrict a statement to the page at an address: its canonical one, as fetched, or a former one, in this order."""
     plain = urls.without_credentials(url)
     key = urls.url_key(url)
-    former_address = page.c.url_key.in_(select(address.c.leads_to).where(address.c.url_key == key))
+    former_address = page.c.url_key.in_(target_of(key))
     own = or_(page.c.url_key == key, page.c.url == plain)
     return statement.where(or_(own, former_address)).order_by(page.c.url_key != key, page.c.url != plain)
 

@@ -429,7 +429,8 @@ class Store:
     def _record_absences(
         self, connection: Connection, absences: Sequence[PageAbsence], *, everything: bool
     ) -> list[SavedVisit]:
-        keys = [page_key(absence.key) for absence in absences]
+        targets = (url_key(absence.moved_to) for absence in absences if absence.moved_to is not None)
+        keys = [page_key(key) for key in (*(absence.key for absence in absences), *targets)]
         alone = self._lock(connection, absences, keys, everything=everything)
         batch = _Batch.begin(connection)
         addresses = self._page_addresses(batch, alone=alone)

@@ -426,6 +426,42 @@ def test_a_redirect_to_a_stored_page_joins_the_two(store, visit, save, rows, now
     ]
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_a_redirect_to_a_page_that_is_still_to_be_visited_joins_the_two(
+    store, visit, save, rows, now, addressed, together
+):
+    """The listing of the new site links to its pages, so a page there has a request of its own, which comes later."""
+    old, new, other = address("harbour"), f"{NEW_SITE}/harbour", address("violin")
+    save(visit(old, *article("harbour"), title="harbour"), visit(other, *article("violin"), title="violin"))
+    store.record_absences([PageAbsence(url_key(url), url, now, new) for url in (old, other)])
+    assert addressed() == {old: new, other: new}
+    visits = [
+        visit(new, *article("harbour"), title="harbour", day=1),
+        visit(f"{NEW_SITE}/road", *article("road"), title="road", day=1),
+    ]
+    saved = save(*visits) if together else [save(visit)[0] for visit in visits]
+    assert [(result.state, result.moved) for result in saved] == [(PageState.UNCHANGED, 1), (PageState.NEW, 0)]
+    assert rows("SELECT url, misses, visits FROM page ORDER BY url") == [
+        {"url": other, "misses": 1, "visits": 1},
+        {"url": new, "misses": 0, "visits": 2},
+        {"url": f"{NEW_SITE}/road", "misses": 0, "visits": 1},
+    ]
+    assert addressed() == {old: new}
+
+
+def test_a_retired_page_at_the_new_address_is_not_removed_with_the_page_that_waits(
+    store, visit, save, rows, engine, now
+):
+    old, new = address("harbour"), f"{NEW_SITE}/violin"
+    save(visit(new, *article("violin"), title="violin"))
+    save(Visit(new, now, Outcome.NOT_FOUND, 410), visit(old, *article("harbour"), title="harbour"))
+    store.record_absences([PageAbsence(url_key(old), old, now, new)])
+    with engine.connect() as connection:
+        assert read_page_history(connection, old).url == old
+    assert prune_pages(engine, PruneSelection(url=old)).pages == 1
+    assert rows("SELECT url FROM page") == [{"url": new}]
+
+
 def test_a_section_moves_unless_it_redirects_to_the_home_page(joined, now, rows, addressed):
     sections = [f"{SITE}/sport/", f"{SITE}/closed/"]
     for url in sections:
