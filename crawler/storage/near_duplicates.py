@@ -8,6 +8,7 @@ candidates is compared with CANDIDATES_MAX of them, and counted.
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -331,6 +332,10 @@ class BandsIndex:
             connection.exec_driver_sql(self._remove, _arrays(entries))
 
     def _lookup(self, connection: Connection, queries: Sequence[int]) -> FingerprintMatches:
+        with _index_scans(connection):
+            return self._compare(connection, queries)
+
+    def _compare(self, connection: Connection, queries: Sequence[int]) -> FingerprintMatches:
         matches: list[FingerprintMatch] = []
         waiting = [signed(query) for query in queries]
         for statement in self._statements:
@@ -342,6 +347,25 @@ class BandsIndex:
                 owners = zip(stored or (), owner_ids or (), strict=True)
                 matches += [_match(unsigned(bits), unsigned(near), owner_id) for near, owner_id in owners]
         return FingerprintMatches(tuple(matches), frozenset(map(unsigned, waiting)))
+
+
+_OTHER_SCANS = "enable_seqscan", "enable_bitmapscan"
+_PLAIN_INDEX_SCANS = "SELECT " + ", ".join(
+    f"current_setting('{name}'), set_config('{name}', 'off', true)" for name in _OTHER_SCANS
+)
+_FORMER_SCANS = "SELECT " + ", ".join(f"set_config('{name}', %s, true)" for name in _OTHER_SCANS)
+
+
+@contextmanager
+def _index_scans(connection: Connection) -> Iterator[None]:
+    """Let the server walk through its indexes for a while, so that it stops at a LIMIT.
+
+    It cannot know how many entries a bucket has. A bitmap scan reads all of them before the first one is compared, and
+    a sequential scan reads those of all buckets.
+    """
+    settings = connection.exec_driver_sql(_PLAIN_INDEX_SCANS).one()
+    yield
+    connection.exec_driver_sql(_FORMER_SCANS, tuple(settings[::2]))  # after an error, the transaction ends anyway
 
 
 def _arrays(entries: Sequence[IndexEntry]) -> tuple[list[int], list[int]]:

@@ -427,10 +427,12 @@ def test_a_redirect_to_a_stored_page_joins_the_two(store, visit, save, rows, now
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_a_redirect_to_a_page_that_is_still_to_be_visited_joins_the_two(
-    store, visit, save, rows, now, addressed, together
-):
+def test_a_redirect_to_a_page_that_is_still_to_be_visited_joins_the_two(store, visit, save, rows, now, together):
     """The listing of the new site links to its pages, so a page there has a request of its own, which comes later."""
+
+    def addressed():
+        return {row["url_key"]: row["leads_to"] for row in rows("SELECT * FROM address")}
+
     old, new, other = address("harbour"), f"{NEW_SITE}/harbour", address("violin")
     save(visit(old, *article("harbour"), title="harbour"), visit(other, *article("violin"), title="violin"))
     store.record_absences([PageAbsence(url_key(url), url, now, new) for url in (old, other)])

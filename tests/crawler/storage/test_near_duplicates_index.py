@@ -179,6 +179,39 @@ def test_a_full_bucket_hides_nothing_of_others(connection, index, bucket):
     assert bool(matches.not_compared) == halves_are_full
 
 
+@pytest.fixture
+def empty_connection(new_database):
+    """A connection to a PostgreSQL database of its own: what other tests have rolled back would be read too."""
+    engine = open_engine(new_database())
+    schema.prepare_schema(engine)
+    with write_transaction(engine) as connection:
+        yield connection
+    engine.dispose()
+
+
+@pytest.mark.postgresql
+@pytest.mark.parametrize("analysed", [False, True], ids=["new", "analysed"])
+@pytest.mark.parametrize("bucket", FULL_BUCKETS)
+def test_a_lookup_in_a_full_bucket_reads_a_bounded_number_of_entries(empty_connection, bucket, analysed):
+    """The server cannot know how full a bucket is, and would read all of it first."""
+    index, execute = BandsIndex(), empty_connection.exec_driver_sql
+    full = scattered(0x9234567890ABCDEF, FULL_BUCKETS[bucket], 20_000)
+    index.add(empty_connection, [IndexEntry(bits, number) for number, bits in enumerate(full)])
+    if analysed:
+        execute("ANALYZE fingerprint")
+    entries = (
+        "SELECT sum(pg_stat_get_xact_tuples_returned(indexrelid)) "
+        "FROM pg_index WHERE indrelid = 'fingerprint'::regclass"
+    )
+    settings = "SELECT current_setting('enable_seqscan'), current_setting('enable_bitmapscan')"
+    before, former = execute(entries).scalar_one(), execute(settings).one()
+    index.lookup(empty_connection, full[:10])
+    number = execute(entries).scalar_one() - before
+    # Bands and halves give 501 each, and the first ones of them a few more.
+    assert 10 <= number <= 1.1 * 10 * 2 * (CANDIDATES_MAX + 1) < len(full)
+    assert execute(settings).one() == former == ("on", "on")
+
+
 def test_a_query_with_many_equal_fingerprints_gets_a_bounded_answer(connection, index):
     index.add(connection, [IndexEntry(5, number) for number in range(2 * CANDIDATES_MAX)])
     matches = index.lookup(connection, [5, 2**40 + 5, 2**64 - 1])
