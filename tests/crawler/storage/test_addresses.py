@@ -433,7 +433,8 @@ def test_a_redirect_to_a_page_that_is_still_to_be_visited_joins_the_two(store, v
     def addressed():
         return {row["url_key"]: row["leads_to"] for row in rows("SELECT * FROM address")}
 
-    old, new, other = address("harbour"), f"{NEW_SITE}/harbour", address("violin")
+    old, other = map(address, ("harbour", "violin"))
+    new = f"{NEW_SITE}/harbour"
     save(visit(old, *article("harbour"), title="harbour"), visit(other, *article("violin"), title="violin"))
     store.record_absences([PageAbsence(url_key(url), url, now, new) for url in (old, other)])
     assert addressed() == {old: new, other: new}

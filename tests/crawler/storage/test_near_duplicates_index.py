@@ -204,7 +204,8 @@ def test_a_lookup_in_a_full_bucket_reads_a_bounded_number_of_entries(empty_conne
         "FROM pg_index WHERE indrelid = 'fingerprint'::regclass"
     )
     settings = "SELECT current_setting('enable_seqscan'), current_setting('enable_bitmapscan')"
-    before, former = execute(entries).scalar_one(), execute(settings).one()
+    before = execute(entries).scalar_one()
+    former = execute(settings).one()
     index.lookup(empty_connection, full[:10])
     number = execute(entries).scalar_one() - before
     # Bands and halves give 501 each, and the first ones of them a few more.
