@@ -35,12 +35,18 @@ def test_page_has_a_row_for_each_field_and_tool():
     assert "| title | ours | 6 | 3 | 2 | 1 | 4 |" in page
 
 
-def test_ours_has_more_right_answers_than_the_others_in_each_row_of_the_page():
+# Where another library has more right answers.
+BEHIND = {("dates-dev", "published")}
+
+
+def test_ours_has_more_right_answers_than_the_others_but_for_what_is_said():
     page = (corpus.ROOT / "docs" / "metadata.md").read_text("utf-8")
     right = {}
-    for line in page.splitlines():
-        cells = [cell.strip() for cell in line.strip("| ").split("|")]
-        if cells[0] in FIELDS:
-            right.setdefault((cells[0], cells[2]), {})[cells[1]] = int(cells[3])
-    assert len(right) == 6  # four fields of one data set, two of the other
-    assert all(max(of, key=of.get) == "ours" for of in right.values())
+    for section in page.split("\n## ")[1:]:
+        for line in section.splitlines():
+            cells = [cell.strip() for cell in line.strip("| ").split("|")]
+            if cells[0] in FIELDS:
+                row = right.setdefault((section.split("\n")[0], cells[0]), {})
+                row[cells[1]] = int(cells[3])
+    assert {name for name, _ in right} == set(metadata_quality.SETS)
+    assert {row for row, counts in right.items() if max(counts, key=counts.get) != "ours"} == BEHIND

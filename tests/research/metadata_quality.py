@@ -234,7 +234,7 @@ count, and nothing can be called invented there. Of several categories, the firs
 Titles, authors and dates are chosen by trained weights ([training/metadata.py](../cleaning/training/metadata.py)). Each
 page is judged by weights of other hosts: the hosts are divided into five parts, and those of a part are read with
 weights that were trained on the other four. The weights of the package are trained on the pages of all sets but
-fundus-dev. People read pages of all sets to find out which features help.
+fundus-dev. Pages of all sets were read to find out which features help, so these figures are no blind test.
 
 {versions}
 """
