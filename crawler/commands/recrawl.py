@@ -27,7 +27,7 @@ from crawler.commands.parallel.feeds import SharedFeeds
 from crawler.config import Config, changed_settings, command_line_settings
 from crawler.config.names import set_ours
 from crawler.errors import CrawlerError
-from crawler.frontier.recrawl import RecrawlChoice, choose_revisits, group_revisits
+from crawler.frontier.recrawl import RecrawlChoice, choose_revisits, describe_left, group_revisits
 from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE
 from crawler.storage import due, schema
 from crawler.storage.database import has_crawl_lock, opened_engine, read_transaction, write_transaction
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from crawler.frontier.recrawl import ChosenRevisits, RecrawlGroup
+    from crawler.frontier.recrawl import RecrawlGroup
     from crawler.storage.due import Revisit
     from crawler.visit import RequestRecord
 
@@ -137,7 +137,7 @@ class RecrawlCommand(CrawlCommand):
                 chosen = choose_revisits(connection, choice, config, now)
                 planned = group_revisits(connection, chosen.revisits, with_unfinished=not choice.has_addresses)
         # A command that cron runs must print nothing if all is well: cron mails what it prints.
-        is_quiet = _log_level(self.settings) > logging.INFO
+        is_quiet = log_level(self.settings) > logging.INFO
         if chosen.left and not is_quiet:
             print_error(f"scrapy recrawl: {describe_left(chosen, choice)}")
         self._announce_changes(planned)
@@ -267,16 +267,7 @@ class RunOptions:
     feeds: SharedFeeds
 
 
-def describe_left(chosen: ChosenRevisits, choice: RecrawlChoice) -> str:
-    """Return the sentence about the addresses that a run leaves, and how the others are visited."""
-    sentence = f"{count_of(chosen.left, 'stored address')} {'is' if chosen.left == 1 else 'are'} left: {chosen.bound}"
-    if choice.has_addresses and not choice.only_due:
-        return sentence  # the same command would begin with the same addresses
-    order = "" if choice.only_due else ", the oldest visit first"
-    return f"{sentence}; the same command goes on with {'it' if chosen.left == 1 else 'them'}{order}"
-
-
-def _log_level(settings: BaseSettings) -> int:
+def log_level(settings: BaseSettings) -> int:
     level = settings["LOG_LEVEL"]
     return logging.getLevelNamesMapping()[level] if isinstance(level, str) else int(level)
 

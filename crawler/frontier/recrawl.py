@@ -18,6 +18,7 @@ from crawler.redact import REDACTED
 from crawler.storage import due
 from crawler.storage.pages import REVISIT_KEY, PageOrigin
 from crawler.storage.tables import page, section
+from crawler.terminal import count_of
 from crawler.urls import host_of
 from crawler.visit import METHOD_META_KEY, RequestRecord
 
@@ -122,6 +123,15 @@ class ChosenRevisits:
     revisits: list[Revisit]
     left: int
     bound: str  # in words
+
+
+def describe_left(chosen: ChosenRevisits, choice: RecrawlChoice) -> str:
+    """Return the sentence about the addresses that a run leaves, and how the others are visited."""
+    sentence = f"{count_of(chosen.left, 'stored address')} {'is' if chosen.left == 1 else 'are'} left: {chosen.bound}"
+    if choice.has_addresses and not choice.only_due:
+        return sentence  # the same command would begin with the same addresses
+    order = "" if choice.only_due else ", the oldest visit first"
+    return f"{sentence}; the same command goes on with {'it' if chosen.left == 1 else 'them'}{order}"
 
 
 def choose_revisits(connection: Connection, choice: RecrawlChoice, config: Config, now: datetime) -> ChosenRevisits:

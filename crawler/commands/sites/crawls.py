@@ -9,14 +9,14 @@ from sqlalchemy import select
 
 from crawler.config.arguments import RECRAWL
 from crawler.config.sites import crawl_identity
-from crawler.frontier.recrawl import RecrawlChoice, RecrawlGroup, choose_revisits, group_revisits
+from crawler.frontier.recrawl import RecrawlChoice, RecrawlGroup, choose_revisits, describe_left, group_revisits
 from crawler.storage import due
 from crawler.storage.crawls import CrawlState
 from crawler.storage.tables import crawl
 from crawler.urls import site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy.engine import Connection
@@ -36,9 +36,15 @@ class SiteCrawlPlan:
     group: RecrawlGroup | None = None
 
 
-def plan_crawls(
-    connection: Connection, sites: Mapping[str, SiteEntry], config: Config, now: datetime
-) -> list[SiteCrawlPlan]:
+@dataclass(frozen=True, slots=True)
+class SitesPlan:
+    """The crawls of a run, and the sentence about the addresses that it leaves; None if it leaves none."""
+
+    crawls: list[SiteCrawlPlan]
+    left: str | None
+
+
+def plan_crawls(connection: Connection, sites: Mapping[str, SiteEntry], config: Config, now: datetime) -> SitesPlan:
     """Return the crawls that are due, the first ones in the order of the file, then the re-crawls.
 
     A first crawl that was interrupted is continued.
@@ -50,13 +56,15 @@ def plan_crawls(
     }
     started, unfinished = _read_started(connection)
     first = [plan for identity, plan in crawls.items() if identity in unfinished or identity not in started]
-    groups = group_revisits(connection, _due_revisits(connection, crawls, config, now))
+    choice = RecrawlChoice(only_due=True)
+    chosen = choose_revisits(connection, choice, config, now)
+    groups = group_revisits(connection, _due_revisits(connection, crawls, chosen.revisits, now))
     again = []
     for group in groups:
         plan = crawls.get(crawl_identity(group.spider, group.arguments))
         if plan is not None and plan not in first:
             again.append(replace(plan, group=replace(group, arguments=plan.arguments)))
-    return first + again
+    return SitesPlan(first + again, describe_left(chosen, choice) if chosen.left else None)
 
 
 def _read_started(connection: Connection) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
@@ -75,10 +83,12 @@ def _read_started(connection: Connection) -> tuple[set[tuple[str, str]], set[tup
 
 
 def _due_revisits(
-    connection: Connection, crawls: Mapping[tuple[str, str], SiteCrawlPlan], config: Config, now: datetime
+    connection: Connection,
+    crawls: Mapping[tuple[str, str], SiteCrawlPlan],
+    revisits: Sequence[Revisit],
+    now: datetime,
 ) -> list[Revisit]:
     """Return the pages that are due, and the sections: those of a site with an interval once it has passed."""
-    revisits = choose_revisits(connection, RecrawlChoice(only_due=True), config, now).revisits
     early, late = [], set()
     for request in due.revisit_requests(connection, due.all_sections(connection)):
         plan = crawls.get(crawl_identity(request.spider, request.arguments))

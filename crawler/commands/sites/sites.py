@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +27,7 @@ from crawler.commands.recrawl import (
     RunOptions,
     claims,
     end_code,
+    log_level,
     prepare_feeds,
     processes_each,
 )
@@ -165,7 +167,12 @@ class SitesCommand(RecrawlCommand):
         with opened_engine(config.database_url) as engine:
             schema.prepare_schema(engine)
             with read_transaction(engine) as connection:
-                plans = plan_crawls(connection, sites, config, datetime.now(UTC))
+                plan = plan_crawls(connection, sites, config, datetime.now(UTC))
+        plans = plan.crawls
+        assert self.settings is not None
+        is_quiet = log_level(self.settings) > logging.INFO  # cron mails what is printed
+        if plan.left and not is_quiet:
+            print_error(f"scrapy sites crawl: {plan.left}")
         self._plans = {_identity(plan): plan for plan in plans}
         if opts.dry_run:
             _print_plans(plans, as_json=opts.json)
@@ -178,7 +185,10 @@ class SitesCommand(RecrawlCommand):
         options.feeds.check()
         ParallelCrawls(self.crawler_process, waiting, config.parallel_crawls).run()
         results = list(zip(names_of_runs, runs, strict=True))
-        _print_results(results, as_json=opts.json)
+        if results or opts.json:
+            _print_results(results, as_json=opts.json)
+        elif not (is_quiet or plan.left):
+            print_line("There is nothing to crawl.")
         left_out = EXIT_FAILURE if len(runs) < len(plans) else EXIT_SUCCESS
         return max((run.exit_code for run in runs if run.exit_code), default=left_out)
 
@@ -336,9 +346,6 @@ def _print_results(results: Sequence[tuple[str, RecrawlRun]], *, as_json: bool) 
     ]
     if as_json:
         print_json({"crawls": rows})
-        return
-    if not rows:
-        print_line("There is nothing to crawl.")
         return
     others = sum(run.runs_elsewhere for _, run in results)
     failed = sorted({name for name, run in results if run.exit_code})

@@ -9,10 +9,10 @@ from scrapy.utils.request import fingerprint
 from scrapy.utils.test import get_crawler
 from sqlalchemy import func, select, update
 
-from crawler.commands.recrawl import _queue, describe_left
+from crawler.commands.recrawl import _queue
 from crawler.config import Config
 from crawler.config.arguments import RECRAWL
-from crawler.frontier.recrawl import RecrawlChoice, RecrawlGroup, choose_revisits, group_revisits
+from crawler.frontier.recrawl import RecrawlChoice, RecrawlGroup, choose_revisits, describe_left, group_revisits
 from crawler.schedule import PageKind, VisitHistory
 from crawler.storage import crawls, due, requests, schema
 from crawler.storage.crawls import CrawlPolicy

@@ -191,6 +191,25 @@ def test_the_crawls_of_a_file_of_sites_write_one_feed(world):
         assert crawl("-o") == sorted(urls * 2)
 
 
+def test_a_run_of_sites_that_may_not_visit_all_says_so(world):
+    world.site.put("/news/", listing("/news/1", "/news/2"))
+    for page in (1, 2):
+        world.site.put(f"/news/{page}", article(f"Title {page}", prose(page), prose(50)))
+    table = f"[sites.one]\nsections = [\"{world.site.url}/news/\"]\narguments = {{ allow = '/news/\\d+' }}\n"
+    (world.folder / "sites.toml").write_text(table, "utf-8")
+    assert world.scrapy("sites", "crawl").returncode == 0
+    world.make_due()
+    sentence = "scrapy sites crawl: 2 stored addresses are left: REVISIT_BUDGET is 1 for 24 hours; "
+    limited = world.scrapy("sites", "crawl", REVISIT_BUDGET="1")
+    assert limited.returncode == 0
+    assert sentence in limited.stderr
+    used_up = world.scrapy("sites", "crawl", REVISIT_BUDGET="1")
+    assert (used_up.returncode, used_up.stdout) == (0, ""), used_up.stderr
+    assert sentence in used_up.stderr
+    silent = world.scrapy("sites", "crawl", REVISIT_BUDGET="1", LOG_LEVEL="ERROR")  # cron mails what a command prints
+    assert (silent.returncode, silent.stdout, silent.stderr) == (0, "", "")
+
+
 STATS = """
 import sys
 
