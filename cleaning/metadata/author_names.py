@@ -90,6 +90,16 @@ _NO_NAMES = frozenset(
     " lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo"
     " الأحد الاثنين الثلاثاء الأربعاء الخميس الجمعة السبت".split()
 )
+# Words before a date, which stands beside the names of many bylines.
+_DATE_LABEL = re.compile(
+    r"(?:first |last |zuletzt |dernière )?(?:submitted|published|posted|updated|modified|created|added|written|revised"
+    r"|edited|filed|released|veröffentlicht|aktualisiert|erstellt|erschienen|eingestellt|geändert|geschrieben|publiée?|postée?"
+    r"|mise? à jour|mise? en ligne|publicad[oa]|actualizad[oa]|atualizad[oa]|pubblicat[oa]|aggiornat[oa]|gepubliceerd"
+    r"|geplaatst|bijgewerkt|publicerad|uppdaterad|publisert|oppdatert|offentliggjort|opdateret|julkaistu|päivitetty"
+    r"|opublikowan[oy]|dodano|zaktualizowano|publikováno|zveřejněno|aktualizováno|megjelent|frissítve|опубликовано|опубликована"
+    r"|обновлено|опубліковано|оновлено)(?: (?:on|at|am|le|el|il|em|op|den|dne|dnia|in|en))?",
+    re.IGNORECASE,
+)
 _COMPANY = re.compile(
     r"\b(?:inc|ltd|llc|gmbh|ag|sa|co|corp|corporation|company|eg|e\.v|team|staff|editors?|editorial|desk|newsroom|redaktion"
     r"|redacción|redação|redazione|rédaction|redactie|press|agency|agencies|agencia|news|media|magazine|magazin|verlag"
@@ -204,4 +214,4 @@ def _bare_name(text: str) -> str | None:
     )
     if not 0 < len(name) <= _MAX_NAME_CHARS or _NO_NAME.search(name) or is_label(name):
         return None
-    return None if letters_of(name) in _NO_NAMES else name
+    return None if letters_of(name) in _NO_NAMES or _DATE_LABEL.fullmatch(name) else name

@@ -86,7 +86,7 @@ def test_feeds_of_every_format_have_one_clean_item_a_page(stories, tmp_path):
         "site": site.removeprefix("http://"),
         "title": "The river rose",
         "author": "Ada Quill, Ben Ink",
-        "published": "2024-05-03",
+        "published": "2024-05-03T10:00:00Z",
         "language": "en",
         "section": "Water",
         "type": "article",

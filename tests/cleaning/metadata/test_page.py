@@ -223,6 +223,10 @@ def test_a_title_cut_at_its_own_quotation_mark_is_read_from_the_title_element():
     [
         ("<p>By <a href='/x'>Ann Lee</a> and others</p>", ("Ann Lee",)),
         ("<div>Written by Ann Lee and Bo Ek</div>", ("Ann Lee", "Bo Ek")),
+        ("<div>By <a>Ann Lee</a> | Submitted On June 12, 2008</div>", ("Ann Lee",)),
+        ("<div>Von <a>Ann Lee</a> | Zuletzt aktualisiert am 12. Juni 2008</div>", ("Ann Lee",)),
+        ("<div>Por <a>Ann Lee</a>, Publicado el 12 de junio de 2008</div>", ("Ann Lee",)),
+        ("<div>By <a>Ann Lee</a> | Last Updated 12 June 2008</div>", ("Ann Lee",)),
         ("<p>Von Anna Müller und Jan Weiß</p>", ("Anna Müller", "Jan Weiß")),
         ("<p>作者：王小明</p>", ("王小明",)),
         ("<p>文／林美華、陳大文</p>".replace("／", "/"), ("林美華", "陳大文")),
