@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from cleaning._native.trees import Forest
     from cleaning.blocks import PageType
+    from cleaning.classifier.hints import PageHints
     from cleaning.classifier.signals import PageSignals
     from cleaning.leaf_table import LeafTable
 
@@ -40,11 +41,15 @@ _ROWS_AT_ONCE = 512
 
 
 class Prediction(NamedTuple):
-    """The probabilities of a page's blocks to be main text (n), its page type and the probability of the type."""
+    """The probabilities of a page's blocks to be main text (n), its page type and the probability of the type.
+
+    `hints` are the page's hints if they were read on the way.
+    """
 
     scores: np.ndarray
     type: PageType
     confidence: float
+    hints: PageHints | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +77,7 @@ class Model:
         scores[doubtful] = probabilities(
             self.second.sums(np.hstack([rows[doubtful], words[doubtful], neighbours[doubtful]]))
         )[:, 0]
-        return Prediction(scores, PAGE_TYPES[likeliest], float(shares[likeliest]))
+        return Prediction(scores, PAGE_TYPES[likeliest], float(shares[likeliest]), first_stage.hints)
 
     def type_shares(self, page: np.ndarray, words: frozenset[str]) -> np.ndarray:
         """Return the probabilities of the page types, in the order of PAGE_TYPES."""
