@@ -16,14 +16,12 @@ import numpy as np
 
 from cleaning._native import load_compiled
 from cleaning.blocks import Kind
-from cleaning.classifier.hints import HINT_REASONS, count_alike, read_page_hints, spread_hints
 from cleaning.classifier.signals import COMPARED_MIN_CHARS, TYPE_FAMILIES, measure_overlap
 from cleaning.leaf_table import Column
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
-    from cleaning.classifier.hints import PageHints
     from cleaning.classifier.lexicon import Lexicon
     from cleaning.classifier.signals import PageSignals
     from cleaning.leaf_table import LeafTable
@@ -62,15 +60,9 @@ FEATURE_GROUPS: dict[str, list[str]] = {
     "windows": [f"{name}_within_{reach}" for reach in WINDOW_REACHES for name in ("mean", "links", "prose")],
     "lexicon": [
         *(f"{name}_sign_{level}" for level in range(NEAR_LEVELS) for name in _TOKEN_NAMES),
-        *"least_sign greatest_sign sum_of_signs least_level least_prose".split(),
-        *"least_inline mean_inline least_text mean_text".split(),
+        *"least_sign greatest_sign sum_of_signs least_level least_inline mean_inline least_text mean_text".split(),
     ],
     "evidence": "body_share summary_share body_covered body_words".split(),
-    "hints": [
-        *(f"hint_{reason}" for reason in HINT_REASONS),
-        *"hint_level hint_reason hint_prose reason_prose inline_hint inline_prose".split(),
-        *"hinted_prose hint_entries reason_entries hints_alike least_sign_beside".split(),
-    ],
     "page": (
         "blocks log_chars page_links prose_blocks page_prose page_mean headings cells items code duplicates h1s "
         "articles mains tables page_digits page_ends largest_prose"
@@ -118,7 +110,6 @@ class FirstStage:
     rows: np.ndarray
     totals: PageTotals
     word_sums: np.ndarray
-    hints: PageHints
 
     @property
     def page(self) -> np.ndarray:
@@ -136,14 +127,13 @@ def read_first_stage(table: LeafTable, signals: PageSignals, lexicon: Lexicon) -
     )
     fill = pure_fill_first_stage if module is None else module.fill_first_stage
     fill(rows, totals, signals.title, words)
-    hints = read_page_hints(table)
-    columns = [*_overlap_columns(totals, signals), *_hint_columns(totals, hints), _beside_prose(totals, rows)]
-    for index, column in enumerate(columns, BLOCK_COLUMNS):
+    overlap = _overlap_columns(totals, signals)
+    for index, column in enumerate(overlap, BLOCK_COLUMNS):
         rows[:, index] = column
-    rows[:, BLOCK_COLUMNS + len(columns) :] = np.array(
+    rows[:, BLOCK_COLUMNS + len(overlap) :] = np.array(
         _page_columns(totals) + _address_columns(signals) + signals.families, np.float64
     )
-    return FirstStage(rows, totals, word_sums, hints)
+    return FirstStage(rows, totals, word_sums)
 
 
 def read_neighbours(totals: PageTotals, scores: np.ndarray) -> np.ndarray:
@@ -460,15 +450,12 @@ def _lexicon_columns(totals: PageTotals, words: LexiconScores) -> list[np.ndarra
     chain, of_elements = totals.chain, words.elements
     near = of_elements[:, chain[:NEAR_LEVELS]].transpose(1, 0, 2).reshape(-1, totals.size)
     least = np.where(totals.real, of_elements[0][chain], np.inf)
-    levels = least.argmin(axis=0)
-    prose = totals.inside(totals.prose_chars) / totals.all_prose
     return [
         *near,
         least.min(axis=0),
         of_elements[1][chain].max(axis=0),
         sum(np.where(totals.real, of_elements[2][chain], 0)),
-        levels,
-        prose[chain[levels, totals.indexes]],
+        least.argmin(axis=0),
         *words.inlines[[0, 2]],
         *words.texts[[0, 2]],
     ]
@@ -484,44 +471,6 @@ def _overlap_columns(totals: PageTotals, signals: PageSignals) -> list[np.ndarra
         )
     covered = (shares.clip(0) * totals.words).sum() / signals.body_words if signals.body_words else -1.0
     return [shares, summaries, np.full(size, covered), np.full(size, signals.body_words)]
-
-
-def _hint_columns(totals: PageTotals, hints: PageHints) -> list[np.ndarray]:
-    """Return the hints around each block, and the shares of the page's prose that have such hints.
-
-    A word around most of the prose says little: the shares let the trees know. Several entries and elements that say
-    the same are more than one word that stands there by chance.
-    """
-    table, size = totals.table, totals.size
-    around = spread_hints(table.parent, hints.elements)
-    levels, surest = around.levels[table.node], around.surest[table.node]
-    level, reason = levels.max(axis=1), levels.argmax(axis=1)
-    prose = totals.prose_chars / totals.all_prose
-    of_reasons = np.where(levels.T > 0, prose, 0.0).sum(axis=1)
-    entries = np.zeros(len(table.tags))
-    entries[list(hints.elements)] = [hint.entries for hint in hints.elements.values()]
-    inlines = np.zeros(size)
-    inlines[list(hints.inlines)] = [hint.level for hint in hints.inlines.values()]
-    return [
-        *levels.T,
-        level,
-        np.where(level, reason, -1),
-        np.where(surest >= 0, totals.inside(prose)[surest], 0.0),
-        np.where(level, of_reasons[reason], 0.0),
-        inlines,
-        np.full(size, prose[inlines > 0].sum()),
-        np.full(size, prose[level > 1].sum()),
-        np.where(surest >= 0, entries[surest], 0),
-        np.where(level, around.entries[table.node, reason], 0),
-        np.where(surest >= 0, count_alike(table, hints.elements)[surest], 0),
-    ]
-
-
-def _beside_prose(totals: PageTotals, rows: np.ndarray) -> np.ndarray:
-    """Return by how much the least word score around a block is less than those around the page's prose."""
-    least = rows[:, FIRST_STAGE_NAMES.index("least_sign")].astype(np.float64)
-    beside: np.ndarray = least - (least * totals.prose_chars).sum() / totals.all_prose
-    return beside
 
 
 def _page_columns(totals: PageTotals) -> list[float]:

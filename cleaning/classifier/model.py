@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from cleaning._native.trees import Forest
     from cleaning.blocks import PageType
-    from cleaning.classifier.hints import PageHints
     from cleaning.classifier.signals import PageSignals
     from cleaning.leaf_table import LeafTable
 
@@ -41,15 +40,11 @@ _ROWS_AT_ONCE = 512
 
 
 class Prediction(NamedTuple):
-    """The probabilities of a page's blocks to be main text (n), its page type and the probability of the type.
-
-    `hints` are the page's hints if they were read on the way.
-    """
+    """The probabilities of a page's blocks to be main text (n), its page type and the probability of the type."""
 
     scores: np.ndarray
     type: PageType
     confidence: float
-    hints: PageHints | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +72,7 @@ class Model:
         scores[doubtful] = probabilities(
             self.second.sums(np.hstack([rows[doubtful], words[doubtful], neighbours[doubtful]]))
         )[:, 0]
-        return Prediction(scores, PAGE_TYPES[likeliest], float(shares[likeliest]), first_stage.hints)
+        return Prediction(scores, PAGE_TYPES[likeliest], float(shares[likeliest]))
 
     def type_shares(self, page: np.ndarray, words: frozenset[str]) -> np.ndarray:
         """Return the probabilities of the page types, in the order of PAGE_TYPES."""

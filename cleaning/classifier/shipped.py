@@ -9,7 +9,7 @@ from pathlib import Path
 from cleaning.classifier.model import Model, hash_of
 
 SHIPPED_MODEL = Path(__file__).parents[1] / "data" / "default.npz"
-SHIPPED_MODEL_SHA256 = "453fae1ab12b8f344d676cdd21a2bc3a3152176daa5c58f06f669150e9d6066c"
+SHIPPED_MODEL_SHA256 = "9e57e0b6364e5dddba993e224af620e9d451b8b6d0ca0436b27b050d3e07a173"
 
 
 @cache

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from cleaning.training.data import Example
 
 WHOLE = "all features"
-_BESIDE = "least_sign_beside"  # a score of words that stands among the hints
 _TEST_PART = 0  # the part of the hosts that is measured
 SHARES = (0.25, 0.5)  # of the hosts that a fold's model is trained on
 Means = dict[str, dict[str, float]]  # the mean F1 by set, by what was changed
@@ -90,8 +89,7 @@ def _place(host: str) -> float:
 def _feature_groups() -> Iterator[tuple[str, list[int]]]:
     yield WHOLE, []
     for name, members in features.FEATURE_GROUPS.items():
-        columns = [features.FIRST_STAGE_NAMES.index(member) for member in members if member != _BESIDE]
-        yield name, columns + ([features.FIRST_STAGE_NAMES.index(_BESIDE)] if name == "lexicon" else [])
+        yield name, [features.FIRST_STAGE_NAMES.index(member) for member in members]
     yield "page type", [len(features.FIRST_STAGE_NAMES) + index for index in range(len(signals.PAGE_TYPES))]
 
 

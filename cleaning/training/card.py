@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cleaning.training.ablation import Means
+    from cleaning.training.boost import Recipe
     from cleaning.training.data import Example
-    from cleaning.training.fit import Recipe
     from cleaning.training.folds import PageScore
 
 # The section that is written by hand, and kept when the rest is written again.

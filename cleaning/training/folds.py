@@ -28,9 +28,9 @@ FOLDS = 5
 # The modules that a model depends on, beside the data.
 _SOURCES = (
     "domains.py leaf_table.py leaves.py parse.py terms.py metadata/elements.py metadata/statements.py "
-    "classifier/features.py classifier/hints.py classifier/lexicon.py classifier/model.py classifier/signals.py "
-    "training/annotations.py training/data.py training/fit.py training/gold.py training/pool.py "
-    "training/variants.py training/word_scores.py data/hints.toml"
+    "classifier/features.py classifier/lexicon.py classifier/model.py classifier/signals.py "
+    "training/annotations.py training/boost.py training/data.py training/fit.py training/gold.py training/pool.py "
+    "training/word_scores.py"
 ).split()
 
 

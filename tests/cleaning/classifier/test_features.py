@@ -238,30 +238,3 @@ def test_elements_have_the_mean_of_all_words_in_them():
     assert word_column("mean_word_0") == word_column("mean_word")
     assert word_column("mean_word_1") == [-1.5 / 5, -1.5 / 5, 2.5 / 6, 2.5 / 6]
     assert word_column("mean_word_2") == [2.5 / 6] * 4
-
-
-def test_hints_around_a_block_stand_in_the_columns_of_their_reasons():
-    source = (
-        f"<main class=promo><p>{PROSE}</p><div id=comments><p>{PROSE}</p></div><p><b class=byline>x</b> y</p></main>"
-    )
-    names = "hint_advertisement", "hint_comment", "hint_level", "inline_hint"
-    assert columns(source, *names) == [[1, 0, 1, 0], [1, 2, 2, 0], [1, 0, 1, 2]]
-
-
-def test_shares_of_prose_tell_a_word_that_is_around_everything():
-    part = columns(f"<p>{PROSE}</p><aside><p>{PROSE}</p></aside>", "hint_prose", "reason_prose", "hinted_prose")
-    assert part == [[0, 0, 0.5], [0.5, 0.5, 0.5]]
-    every = columns(f"<p class=comment>{PROSE}</p>" * 4, "hint_prose", "reason_prose", "hinted_prose")
-    assert every == [[0.25, 1, 1]] * 4
-
-
-def test_word_around_everything_is_no_worse_than_beside_the_prose():
-    (one,), (other,) = columns(f"<div class=footer><p>{PROSE}</p><p>{PROSE} Twice.</p></div>", "least_sign_beside")
-    assert one == other == 0
-    part = columns(f"<p>{PROSE}</p><p>{PROSE}</p><p>{PROSE}</p><div class=footer>x</div>", "least_sign_beside")
-    assert part[-1] == [-1.5]
-
-
-def test_prose_in_the_element_with_the_least_word_is_a_share():
-    found = columns(f"<p>{PROSE}</p><div class=footer><p>{PROSE}</p></div>", "least_prose")
-    assert found == [[1], [0.5]]

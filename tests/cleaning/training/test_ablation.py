@@ -22,7 +22,7 @@ def test_every_column_is_in_one_group():
 
 def page(random, number):
     """Return a page whose main text is told by its class alone: blocks stand in any order and say much the same."""
-    names = random.permutation(["story"] * 3 + ["margin"] * 3)
+    names = random.permutation(["story"] * 3 + ["promo"] * 3)
     source = "".join(f'<div class="{name}">{text}</div>' for name, text in zip(names, TEXTS, strict=True))
     labels = (names == "story").astype(np.float32)
     gold = "\n".join(text for name, text in zip(names, TEXTS, strict=True) if name == "story")
