@@ -215,15 +215,19 @@ class PageAddresses:
         if absence.moved_to is None:
             return False
         key = url_key(absence.moved_to)
-        if self._has_section(key):
+        is_section = self._has_section(key)
+        if is_section:
             self.move_section([absence.key], key)
         targets = pages.read_addresses(self.connection, [key])
         new = pages.find_page(self.connection, key) or pages.find_page(self.connection, targets.get(key, key))
         old = self._find_moved(absence.key)
-        if old is not None and (new is None or new.retired) and not self._has_section(key):
-            self._record_address(absence.key, key)
+        if old is None:
             return False
-        if old is None or new is None or new.retired or new.page_id == old.page_id:
+        if new is None or new.retired:
+            if not is_section:
+                self._record_address(absence.key, key)
+            return False
+        if new.page_id == old.page_id:
             return False
         if not (_is_moved_path(old, key) or self._stored_text(old).is_same(self._stored_text(new))):
             return False

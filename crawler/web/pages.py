@@ -10,9 +10,9 @@ from crawler import schedule, urls
 from crawler.errors import NotStoredError
 from crawler.reading.history import METADATA_NAMES, read_history_of
 from crawler.redact import redact_text
-from crawler.storage.pages import PAGE_HISTORY, page_history
+from crawler.storage.pages import PAGE_HISTORY, page_history, target_of
 from crawler.storage.queries import shown_texts
-from crawler.storage.tables import address, block, near_duplicate_page, page, sighting
+from crawler.storage.tables import block, near_duplicate_page, page, sighting
 from crawler.web.records import (
     Copy,
     DiffWords,
@@ -139,8 +139,7 @@ def find_page(connection: Connection, url: str) -> int:
         of_site = select(page.c.id).where(page.c.site == urls.site_of(url), page.c.url == urls.without_credentials(url))
         page_id = connection.scalar(of_site.limit(1))
     if page_id is None:
-        led = select(address.c.leads_to).where(address.c.url_key == urls.url_key(url))
-        page_id = connection.scalar(select(page.c.id).where(page.c.url_key.in_(led)))
+        page_id = connection.scalar(select(page.c.id).where(page.c.url_key.in_(target_of(urls.url_key(url)))))
     if page_id is None:
         raise NotStoredError(f"{urls.without_credentials(url)} is not in the database")
     return int(page_id)
