@@ -136,9 +136,8 @@ class RecrawlCommand(CrawlCommand):
                     expect_site(connection, choice.site)
                 chosen = choose_revisits(connection, choice, config, now)
                 planned = group_revisits(connection, chosen.revisits, with_unfinished=not choice.has_addresses)
-        # A command that cron runs must print nothing if all is well: cron mails what it prints.
-        is_quiet = log_level(self.settings) > logging.INFO
-        if chosen.left and not is_quiet:
+        quiet = is_quiet(self.settings)
+        if chosen.left and not quiet:
             print_error(f"scrapy recrawl: {describe_left(chosen, choice)}")
         self._announce_changes(planned)
         runnable = [group for group in planned if self._is_runnable(group, opts.spargs)]
@@ -155,7 +154,7 @@ class RecrawlCommand(CrawlCommand):
         if opts.json:
             print_json({"crawls": [_run_summary(run) for run in runs]})
         elif not count:
-            if not (is_quiet or has_left):
+            if not (quiet or has_left):
                 print_line("There is nothing to visit.")
         else:
             _print_running_elsewhere(runs)
@@ -267,9 +266,10 @@ class RunOptions:
     feeds: SharedFeeds
 
 
-def log_level(settings: BaseSettings) -> int:
+def is_quiet(settings: BaseSettings) -> bool:
+    """Return True if a command must print nothing when all is well: cron mails what it prints."""
     level = settings["LOG_LEVEL"]
-    return logging.getLevelNamesMapping()[level] if isinstance(level, str) else int(level)
+    return (logging.getLevelNamesMapping()[level] if isinstance(level, str) else int(level)) > logging.INFO
 
 
 def processes_each(number: int, config: Config) -> dict[str, Any]:

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +26,7 @@ from crawler.commands.recrawl import (
     RunOptions,
     claims,
     end_code,
-    log_level,
+    is_quiet,
     prepare_feeds,
     processes_each,
 )
@@ -170,8 +169,8 @@ class SitesCommand(RecrawlCommand):
                 plan = plan_crawls(connection, sites, config, datetime.now(UTC))
         plans = plan.crawls
         assert self.settings is not None
-        is_quiet = log_level(self.settings) > logging.INFO  # cron mails what is printed
-        if plan.left and not is_quiet:
+        quiet = is_quiet(self.settings)
+        if plan.left and not quiet:
             print_error(f"scrapy sites crawl: {plan.left}")
         self._plans = {_identity(plan): plan for plan in plans}
         if opts.dry_run:
@@ -187,7 +186,7 @@ class SitesCommand(RecrawlCommand):
         results = list(zip(names_of_runs, runs, strict=True))
         if results or opts.json:
             _print_results(results, as_json=opts.json)
-        elif not (is_quiet or plan.left):
+        elif not (quiet or plan.left):
             print_line("There is nothing to crawl.")
         left_out = EXIT_FAILURE if len(runs) < len(plans) else EXIT_SUCCESS
         return max((run.exit_code for run in runs if run.exit_code), default=left_out)
