@@ -211,13 +211,17 @@ def test_the_runs_of_a_command_reach_every_address(engine, section, monkeypatch)
     assert [len(urls) for urls in visited] == [2, 2, 2]
 
 
+def all_groups(engine):
+    """Return the crawls that visit everything again."""
+    with engine.connect() as connection:
+        return group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START).revisits)
+
+
 def test_one_crawl_for_each_spider_and_arguments_in_the_order_of_their_best(engine, section):
     section("/1", {"url": "one"})
     section("/2", {"url": "two"}, day=1)
     section("/3", {"url": "one"}, day=2)
-    with engine.connect() as connection:
-        groups = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START).revisits)
-    assert [(group.arguments, [way.revisit.url[-2:] for way in group.revisits]) for group in groups] == [
+    assert [(group.arguments, [way.revisit.url[-2:] for way in group.revisits]) for group in all_groups(engine)] == [
         ({"url": "one"}, ["/1", "/3"]),
         ({"url": "two"}, ["/2"]),
     ]
@@ -236,8 +240,7 @@ def test_requests_are_queued_in_parts_and_others_write_in_between(engine, sectio
     monkeypatch.setattr(due, "REQUESTS_PER_PART", 2)
     for number in range(5):
         section(f"/{number}")
-    with engine.connect() as connection:
-        (group,) = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START).revisits)
+    (group,) = all_groups(engine)
     queued = []
 
     def records():
@@ -258,8 +261,7 @@ def test_if_the_recrawl_ends_meanwhile_the_next_part_begins_another(engine, sect
     monkeypatch.setattr(due, "REQUESTS_PER_PART", 2)
     for number in range(3):
         section(f"/{number}")
-    with engine.connect() as connection:
-        (group,) = group_revisits(connection, choose_revisits(connection, RecrawlChoice(), Config(), START).revisits)
+    (group,) = all_groups(engine)
 
     def records():
         for number, way in enumerate(group.revisits):

@@ -333,6 +333,12 @@ def addressed(rows):
     return lambda: {row["url_key"]: row["leads_to"] for row in rows("SELECT * FROM address")}
 
 
+@pytest.fixture
+def redirected(store, now):
+    """Record that URLs redirect for good to one that has a request of its own."""
+    return lambda new, *urls: store.record_absences([PageAbsence(url_key(url), url, now, new) for url in urls])
+
+
 @pytest.mark.parametrize("new", ["https://a.example/news/harbour", "https://www.a.example/x", f"{NEW_SITE}/harbour"])
 def test_a_page_moves_with_its_history(save, visit, moved, rows, addressed, new):
     old = "http://a.example/news/harbour.html"
@@ -409,16 +415,13 @@ def test_a_retired_page_that_moved_is_active_again(save, visit, moved, now, rows
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_a_redirect_to_a_stored_page_joins_the_two(store, visit, save, rows, now, together):
+def test_a_redirect_to_a_stored_page_joins_the_two(redirected, visit, save, rows, together):
     """The new page was stored by way of its own links before the old address was asked for again."""
     old, new = address("harbour"), f"{NEW_SITE}/harbour"
     other = address("violin")
     save(visit(old, *article("harbour"), title="harbour"), visit(other, *article("violin"), title="violin"))
     save(visit(new, *article("harbour"), title="harbour", day=1))
-    absences = [PageAbsence(url_key(url), url, now, new) for url in (old, other)]
-    saved = (
-        store.record_absences(absences) if together else [store.record_absences([absence])[0] for absence in absences]
-    )
+    saved = redirected(new, old, other) if together else [redirected(new, url)[0] for url in (old, other)]
     assert [(result.state, result.moved) for result in saved] == [(PageState.NONE, 1), (PageState.MISSED, 0)]
     assert rows("SELECT url, misses, visits FROM page ORDER BY url") == [
         {"url": other, "misses": 1, "visits": 1},
@@ -427,16 +430,14 @@ def test_a_redirect_to_a_stored_page_joins_the_two(store, visit, save, rows, now
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_a_redirect_to_a_page_that_is_still_to_be_visited_joins_the_two(store, visit, save, rows, now, together):
+def test_a_redirect_to_a_page_that_is_still_to_be_visited_joins_the_two(
+    redirected, visit, save, rows, addressed, together
+):
     """The listing of the new site links to its pages, so a page there has a request of its own, which comes later."""
-
-    def addressed():
-        return {row["url_key"]: row["leads_to"] for row in rows("SELECT * FROM address")}
-
     old, other = map(address, ("harbour", "violin"))
     new = f"{NEW_SITE}/harbour"
     save(visit(old, *article("harbour"), title="harbour"), visit(other, *article("violin"), title="violin"))
-    store.record_absences([PageAbsence(url_key(url), url, now, new) for url in (old, other)])
+    redirected(new, old, other)
     assert addressed() == {old: new, other: new}
     visits = [
         visit(new, *article("harbour"), title="harbour", day=1),
@@ -453,12 +454,12 @@ def test_a_redirect_to_a_page_that_is_still_to_be_visited_joins_the_two(store, v
 
 
 def test_a_retired_page_at_the_new_address_is_not_removed_with_the_page_that_waits(
-    store, visit, save, rows, engine, now
+    redirected, visit, save, rows, engine, now
 ):
     old, new = address("harbour"), f"{NEW_SITE}/violin"
     save(visit(new, *article("violin"), title="violin"))
     save(Visit(new, now, Outcome.NOT_FOUND, 410), visit(old, *article("harbour"), title="harbour"))
-    store.record_absences([PageAbsence(url_key(old), old, now, new)])
+    redirected(new, old)
     with engine.connect() as connection:
         assert read_page_history(connection, old).url == old
     assert prune_pages(engine, PruneSelection(url=old)).pages == 1
