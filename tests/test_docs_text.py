@@ -26,7 +26,7 @@ LINKED = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", 
 SHOWN = {"", "ini", "message", "python", "sh", "sql", "sql postgresql", "sql sqlite", "text", "toml"}
 # Pages whose pieces of Python are run by tests of their own.
 PYTHON_ELSEWHERE = {
-    "adapters.md": "cleaning/test_adapters.py",
+    "adapters.md": "cleaning/adapters/test_tables.py",
     "any-project.md": "test_wheel.py",
     "export.md": "examples/test_export.py",
 }

@@ -1,0 +1,23 @@
+"""The extractor step of datatrove."""
+
+import gzip
+import json
+
+import pytest
+from storm_page import PAGE, URL
+
+from cleaning import OptionError, clean
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # datatrove forks a process
+def test_the_shown_pipeline_of_datatrove(run_example, tmp_path):
+    pytest.importorskip("magic", reason="libmagic is not installed", exc_type=ImportError)
+    extractor = run_example("LocalPipelineExecutor")["BlocksieveExtractor"]
+    with gzip.open(tmp_path / "texts/00000.jsonl.gz", "rt", encoding="utf-8") as file:
+        written = [json.loads(line) for line in file]
+    assert [record["text"] for record in written] == [clean(PAGE, favour="precision").text] * 2
+    assert [record["metadata"]["url"] for record in written] == [f"{URL}/0", f"{URL}/2"]
+    assert extractor(markdown=True).extract(PAGE) == clean(PAGE).markdown
+    with pytest.raises(OptionError, match="unknown option 'favor'"):
+        extractor(favor="recall")
