@@ -73,7 +73,7 @@ LONGEST = (
     "programs/test_startup_bench.py",
     "spiders/test_news.py",
     "crawler/fetching/test_throttling_crawl_delay.py",
-    "crawler/recrawl/test_recrawl_command.py",
+    "crawler/commands/test_recrawl.py",
     "crawler/web/test_browser.py",
     "crawler/frontier/test_pauses.py",
     "examples/test_mining.py",
@@ -83,7 +83,7 @@ LONGEST = (
 # The tests of programs that no user runs.
 PROGRAMS = Path(__file__).parent / "programs"
 # Fixtures and modules that start processes, browsers or servers, or read the shared data.
-SLOW_FIXTURES = {"chromium", "crawl", "data", "new_database", "private_server", "server"}
+SLOW_FIXTURES = {"chromium", "crawl", "data", "lasting_world", "new_database", "private_server", "server", "world"}
 SLOW_MODULES = ("multiprocessing", "processes", "small_data", "subprocess")
 # A property takes 40 examples, one that compares a compiled kernel with its pure one 100.
 hypothesis.settings.register_profile("full", deadline=None, max_examples=40)

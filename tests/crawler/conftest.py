@@ -3,6 +3,7 @@
 import textwrap
 
 import pytest
+from worlds import a_world
 
 EVERY_LINK = """
     import scrapy
@@ -63,3 +64,23 @@ def visit(crawl, serve, spider, answer):
         return crawled
 
     return run
+
+
+@pytest.fixture
+def world(tmp_path):
+    with a_world(tmp_path) as world:
+        yield world
+
+
+@pytest.fixture(scope="module")
+def lasting_world(tmp_path_factory):
+    """One for all tests of a module."""
+    with a_world(tmp_path_factory.mktemp("world")) as world:
+        yield world
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either_world(request, tmp_path):
+    url = request.getfixturevalue("new_database")() if request.param == "postgresql" else None
+    with a_world(tmp_path, url) as world:
+        yield world

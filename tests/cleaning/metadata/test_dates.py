@@ -2,11 +2,7 @@
 
 import pytest
 
-from cleaning import clean, parse
-from cleaning.metadata.date_candidates import DateCandidate, DateSource, collect_dates
-from cleaning.metadata.dates import describe_days
-from cleaning.metadata.ranking import read_evidence
-from cleaning.metadata.statements import read_statements
+from cleaning import clean
 
 URL = "https://example.org/local/story"
 TEXT = "<p>The harbour of Lindholm was closed for three weeks, and nobody could say when the ice would break.</p>"
@@ -74,18 +70,6 @@ def test_a_date_below_a_headline_in_h2_is_near_it():
     assert clean(page, URL).published is None
 
 
-def test_a_script_below_the_headline_may_write_the_date():
-    days = [candidate.day for candidate in collect_dates(evidence("", '<script>show("2020/04/17")</script>'), None)]
-    assert days == ["2020-04-17"]
-    long = f'<script>var texts = "{"a" * 200}", day = "2020/04/17"</script>'
-    assert collect_dates(evidence("", long), None) == []
-
-
-def test_the_address_of_the_picture_may_have_the_day():
-    (candidate,) = collect_dates(evidence('<meta property="og:image" content="/files/2016/05/04/ice.png">'), None)
-    assert (candidate.day, candidate.source) == ("2016-05-04", DateSource.IMAGE)
-
-
 def test_a_month_stays_a_month():
     assert published('<meta property="article:published_time" content="2024-05">') == "2024-05"
 
@@ -117,36 +101,6 @@ def test_the_answer_does_not_depend_on_the_day_of_the_run(monkeypatch):
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")
     body = "<p class='date'>May 2024</p>"
     assert published("", body) == published("", body)
-
-
-def evidence(head="", body=""):
-    root = parse(f"<html><head>{head}</head><body><h1>Ice closes the harbour</h1>{body}{TEXT}</body></html>", URL).root
-    return read_evidence(root, read_statements(root), URL)
-
-
-def candidate(day, source=DateSource.TEXT, *signs):
-    return DateCandidate(day, source, day, "somewhere", frozenset(signs))
-
-
-def test_features_say_how_days_stand_to_each_other():
-    options = describe_days(
-        [
-            candidate("2024-03-05", DateSource.JSON_LD, "later"),
-            candidate("2024-03-05", DateSource.TEXT, "below-0"),
-            candidate("2024-04-01", DateSource.CHANGE),
-            candidate("2024-03-06", DateSource.URL),
-        ],
-        evidence('<meta property="og:type" content="newsarticle">'),
-    )
-    assert {"json-ld:later", "text:below-0", "agrees-text", "agrees-stated", "url-near", "before-change"} <= options[
-        "2024-03-05"
-    ]
-    assert "2024-04-01" not in options  # the day of a change, beside a stated day of publication
-    assert {"none", "none:has-stated", "none:no-time", "none:type-newsarticle", "none:days-2"} <= options[None]
-
-
-def test_a_page_without_candidates_has_the_option_of_no_answer():
-    assert set(describe_days([], evidence())) == {None}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Crawls and re-crawls of a site that changes in between, by the commands as users run them."""
+"""A site that changes, a database, and the commands between them as users run them."""
 
 import json
 import os
@@ -8,13 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import processes
-import pytest
 from changing_site import Site
 from sqlalchemy import text
 
 from crawler.storage.database import opened_engine
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 HURRY = {
     "ALLOW_ADDRESSES": "127.0.0.0/8",
     "AUTOTHROTTLE_ENABLED": "0",
@@ -105,23 +104,3 @@ def a_world(folder, url=None):
         yield World(site, folder, url)
     finally:
         site.close()
-
-
-@pytest.fixture
-def world(tmp_path):
-    with a_world(tmp_path) as world:
-        yield world
-
-
-@pytest.fixture(scope="module")
-def lasting_world(tmp_path_factory):
-    """One for all tests of a module."""
-    with a_world(tmp_path_factory.mktemp("world")) as world:
-        yield world
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def either_world(request, tmp_path):
-    url = request.getfixturevalue("new_database")() if request.param == "postgresql" else None
-    with a_world(tmp_path, url) as world:
-        yield world
