@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 from cleaning.blocks import Decision, Page, Reason, kept_decisions
 from cleaning.embedded.prose import has_little_prose, read_embedded
 from cleaning.errors import OptionError
-from cleaning.leaves import walk
+from cleaning.leaves import body_of, walk
 from cleaning.metadata.page import read_metadata, stated_address
 from cleaning.metadata.statements import read_statements
 from cleaning.methods import METHODS, NEEDS
@@ -17,6 +17,7 @@ from cleaning.options import CleaningOptions, Options
 from cleaning.parse import parse
 from cleaning.structure.clean_page import CleanPage
 from cleaning.structure.marks import mark_headline, marks_of_decisions, marks_of_leaves
+from cleaning.structure.quotes import find_quotes
 from cleaning.structure.reader import read_structure
 
 if TYPE_CHECKING:
@@ -98,10 +99,14 @@ class TreeSource:
 
         A method with blocks of its own cuts the page again.
         """
+        start = body_of(self.page.root)
         if self.method.cuts_leaves:
-            marks = marks_of_decisions(decisions)
+            quotes = find_quotes(start, [decision.block for decision in decisions])
+            marks = marks_of_decisions(decisions, quotes)
         else:
-            marks = marks_of_leaves(walk(self.page.root), decide_leaves(self.page, self.method, self.options))
+            walked = walk(self.page.root)
+            quotes = find_quotes(start, [leaf.block for leaf in walked])
+            marks = marks_of_leaves(walked, decide_leaves(self.page, self.method, self.options), quotes)
         mark_headline(marks, title)
         return read_structure(self.page, marks)
 

@@ -6,7 +6,7 @@ cdef class Container:
 
 
 cdef class Builder:
-    cdef object _textless, _nest, _paragraph
+    cdef object _textless, _nest, _paragraph, _heads
     cdef list _blocks, _stack, _held, _spots
     cdef Container _root
     cdef Py_ssize_t _tables, _last, _breaks, _lowest

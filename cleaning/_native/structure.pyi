@@ -1,8 +1,12 @@
 from collections.abc import Sequence
 
-from cleaning.blocks import Block, Page
+from lxml.html import HtmlElement
+
+from cleaning.blocks import Page
 from cleaning.structure.inline import Segment
+from cleaning.structure.marks import TextMarks
 from cleaning.structure.nodes import StructureNode
 
-def read_structure(page: Page, blocks: Sequence[Block], kept: bytes | bytearray) -> StructureNode | None: ...
+def find_candidates(start: HtmlElement) -> list[HtmlElement]: ...
+def read_structure(page: Page, marks: TextMarks) -> StructureNode | None: ...
 def nest(segments: Sequence[Segment]) -> list[StructureNode | str]: ...

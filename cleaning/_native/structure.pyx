@@ -32,6 +32,7 @@ from cleaning.structure.formulas import (
 from cleaning.structure.inline import is_blank, visible_segments, without_controls
 from cleaning.structure.marks import TextMarks
 from cleaning.structure.nodes import NodeType, StructureNode
+from cleaning.structure.quotes import MAYBE_QUOTING
 from cleaning.structure.reader import (
     MAX_FORMATS, MAX_FORMULA_LEVELS, MIN_KEPT_CELLS, TEXTLESS, ElementReader, in_code, item_number, pure_read_structure,
     shown_segments, shows_text, stated_format, with_format,
@@ -49,15 +50,54 @@ cdef object _TABLE = NodeType.TABLE
 cdef object _CELL = NodeType.CELL
 cdef object _FOOTNOTE = NodeType.FOOTNOTE
 cdef object _RULE = NodeType.RULE
+cdef object _QUOTE = NodeType.QUOTE
 cdef int _MAX_FORMULA_LEVELS = MAX_FORMULA_LEVELS
 
 
-def read_structure(page, list blocks, kept):
+def find_candidates(_Element start not None):
+    """Return the elements that may be quotes, as `cleaning.structure.quotes` does."""
+    cdef list candidates = []
+    cdef xmlNode* top = start._c_node
+    cdef xmlNode* node = following(top, top)
+    cdef xmlAttr* names
+    while node != NULL:
+        names = find_attribute(node, b"class")
+        if node.ns == NULL and strcmp(<const char*> node.name, b"blockquote") == 0:
+            candidates.append(elementFactory(start._doc, node))
+        elif names != NULL and names.children != NULL:
+            if is_plain(names):
+                if _may_be_quoting(names.children.content):
+                    candidates.append(elementFactory(start._doc, node))
+            elif MAYBE_QUOTING.search(value_in(node, names)):
+                candidates.append(elementFactory(start._doc, node))
+        node = following(node, top)
+    return candidates
+
+
+cdef bint _may_be_quoting(const unsigned char* at) noexcept:
+    cdef unsigned char sign
+    while at[0]:
+        sign = at[0] | 0x20
+        if sign == c"u" and (at[1] | 0x20) == c"o" and (at[2] | 0x20) == c"t":
+            return True
+        if sign == c"i" and (at[1] | 0x20) == c"t" and (at[2] | 0x20) == c"a" and (at[3] | 0x20) == c"t":
+            return True
+        at += 1
+    return False
+
+
+if MAYBE_QUOTING.pattern != "[uU][oO][tT]|[iI][tT][aA][tT]":
+    raise ImportError(f"the module is compiled for other classes of quotes than {MAYBE_QUOTING.pattern}")
+
+
+def read_structure(page, marks):
     """Return the document of a page's kept texts; None if the marks are not those of the page's texts."""
     start = body_of(page.root)
     cdef _Reading reading
     for skip_noscript in (True, False):
-        reading = _Reading(page, blocks, kept, skip_noscript)
+        reading = _Reading(page, marks.blocks, marks.kept, skip_noscript)
+        reading.heads = marks.quote_heads
+        reading.quotes = {<size_t> (<_Element> element)._c_node: is_quote for element, is_quote in marks.quotes.elements.items()}
         if reading.find_texts(start):
             return reading.run(start)
         if reading.deep:
@@ -187,6 +227,8 @@ cdef class _Reading(FirstPass):
     cdef Builder build
     cdef list formats, containers, segments
     cdef dict unseen  # the levels of the segments that are not shown, by their number
+    cdef dict quotes  # `Quotes.elements`, by their places in memory
+    cdef object heads
 
     def __cinit__(self):
         self.formats, self.containers, self.segments, self.unseen = [], [], [], {}
@@ -196,7 +238,7 @@ cdef class _Reading(FirstPass):
         cdef xmlNode* child
         self.document = start._doc
         self.elements = ElementReader(self.page, self.base_address(start._c_node))
-        self.build = Builder(self.blocks, self.textless, nest)
+        self.build = Builder(self.blocks, self.textless, nest, self.heads)
         self.solid = False
         self._begin(start._c_node, 0, True, False, (), None)
         self.frames[0].next = self._text(start._c_node.children)
@@ -349,7 +391,10 @@ cdef class _Reading(FirstPass):
     cdef bint _block(self, xmlNode* child, Tag tag, int32_t index) except -1:
         cdef bint whole = self._owner().whole
         container = None
-        if tag.table:
+        is_quote = self.quotes.get(<size_t> child) if self.quotes else None
+        if is_quote is not None and not self.build.in_table():
+            container = self.build.open(_QUOTE) if is_quote else None
+        elif tag.table:
             if self._is_table(child, index, whole):
                 whole = True
                 container = self.build.open(_TABLE)
@@ -562,10 +607,10 @@ cdef class _Reading(FirstPass):
 
 def _read_with(reader, root):
     blocks = [leaf.block for leaf in walk(root)]
-    return reader(Page(root, "https://example.org/"), blocks, b"\1" * len(blocks))
+    return reader(Page(root, "https://example.org/"), TextMarks(blocks, b"\1" * len(blocks)))
 
 
 check_reading(
     lambda root: _read_with(read_structure, root),
-    lambda root: _read_with(lambda page, blocks, kept: pure_read_structure(page, TextMarks(blocks, kept)), root),
+    lambda root: _read_with(pure_read_structure, root),
 )

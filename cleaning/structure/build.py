@@ -118,11 +118,15 @@ class _Spot(NamedTuple):
 class Builder:
     """Takes what a page shows in reading order. Numbers are those of the page's texts."""
 
-    def __init__(self, blocks: Sequence[Block], textless: Textless, nest: Nest) -> None:
-        """`textless` returns the images, formulas and rules of an element, `nest` the inline nodes of a text."""
+    def __init__(self, blocks: Sequence[Block], textless: Textless, nest: Nest, heads: frozenset[int]) -> None:
+        """`textless` returns the images, formulas and rules of an element, `nest` the inline nodes of a text.
+
+        `heads` are the numbers of texts that name the speaker of the quote below them.
+        """
         self._blocks = blocks
         self._textless = textless
         self._nest = nest
+        self._heads = heads
         self._root = Container(DOCUMENT)
         self._stack = [self._root]
         self._tables = 0
@@ -193,6 +197,9 @@ class Builder:
             else:
                 outer.content += content
             outer.positions += position
+        elif number in self._heads:
+            self.edge()
+            self._append(outer, StructureNode(QUOTE, [StructureNode(PARAGRAPH, content, position)], header=True))
         elif self._paragraph is not None and self._breaks == 1:
             _add_line(self._paragraph.content, StructureNode(BREAK), content)
             self._paragraph.positions.extend(position)
@@ -346,7 +353,7 @@ class Builder:
         elif outer.type is DEFINITIONS and node.type not in (TERM, DESCRIPTION):
             outer.content.append(StructureNode(DESCRIPTION, [node]))
         elif outer.type not in (TABLE, ROW) or node.type in _TABLE_CONTENT[outer.type]:
-            outer.content.append(node)
+            _add_node(outer.content, node)
 
     def _append_inline(self, outer: Container, node: StructureNode) -> None:
         content = _inline_content(node)
@@ -385,6 +392,15 @@ class Builder:
             header=container.header,
             text=container.text,
         )
+
+
+def _add_node(nodes: list[StructureNode | str], node: StructureNode) -> None:
+    """Add a node to those before it; a quote begins with the head above it."""
+    last = nodes[-1] if node.type is QUOTE and not node.header and nodes else ""
+    if isinstance(last, str) or not (last.type is QUOTE and last.header):
+        nodes.append(node)
+    else:
+        nodes[-1] = StructureNode(QUOTE, [*last.content, *node.content])
 
 
 def _add_line(lines: list[StructureNode | str], edge: StructureNode | str, line: list[StructureNode | str]) -> None:

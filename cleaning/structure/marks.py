@@ -9,24 +9,34 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cleaning.blocks import Kind, Reason
 from cleaning.metadata.site_names import letters_of
+from cleaning.structure.quotes import NO_QUOTES, names_speaker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cleaning.blocks import Block, Decision
     from cleaning.leaves import Leaf
+    from cleaning.structure.quotes import Quotes
 
 
 class TextMarks:
     """The decisions on the texts of the walk (`cleaning.leaves.walk`), in reading order.
 
     `blocks` has the path and the words of each text, and the position of the page's block that it belongs to. `kept`
-    has a 1 for a kept text and a 0 for a dropped one. The paths are read when they are needed.
+    has a 1 for a kept text and a 0 for a dropped one. `quotes` are those that no `blockquote` tells. The paths are read
+    when they are needed.
     """
 
-    def __init__(self, blocks: Sequence[Block], kept: bytearray) -> None:
+    def __init__(self, blocks: Sequence[Block], kept: bytearray, quotes: Quotes = NO_QUOTES) -> None:
         self.blocks = blocks
         self.kept = kept
+        self.quotes = quotes
+
+    @property
+    def quote_heads(self) -> frozenset[int]:
+        """The numbers of the texts above a quote with kept texts that name its speaker."""
+        heads = self.quotes.heads.items()
+        return frozenset([number for number, quote in heads if self.kept.find(1, number + 1, quote.last + 1) >= 0])
 
     @cached_property
     def by_path(self) -> Mapping[str, list[int]]:
@@ -77,8 +87,8 @@ _REPEATED = frozenset([_SHORT, _DUPLICATE])
 # Embedded posts and links below quotes stay dropped in an element of their own.
 _NEVER_WRAPPED = frozenset([_SOCIAL, _LINKS])
 _SOURCES = frozenset([_SHORT, Reason.LOW_SCORE, Reason.BYLINE])
-# A quote directly above a kept text, its answer. Advertisements and embedded posts have other reasons.
-_ANSWERED = frozenset([_SHORT, Reason.LOW_SCORE, Reason.ASIDE])
+# A quote directly above a kept text, its answer; some are fieldsets. Advertisements have other reasons.
+_ANSWERED = frozenset([_SHORT, Reason.LOW_SCORE, Reason.ASIDE, Reason.FORM])
 
 
 class _Place(NamedTuple):
@@ -96,7 +106,7 @@ class _Place(NamedTuple):
     stop: int
 
 
-def marks_of_decisions(decisions: Sequence[Decision]) -> TextMarks:
+def marks_of_decisions(decisions: Sequence[Decision], quotes: Quotes = NO_QUOTES) -> TextMarks:
     """Return the marks of a method whose blocks are the leaves of the walk, one for each.
 
     A dropped heading, quote or piece of code counts as kept if the kept texts before and after it stand beside it. A
@@ -106,7 +116,7 @@ def marks_of_decisions(decisions: Sequence[Decision]) -> TextMarks:
     description is, and an item that repeats a text if the items around it are.
     """
     blocks = [decision.block for decision in decisions]
-    marks = TextMarks(blocks, bytearray([decision.reason is _KEPT for decision in decisions]))
+    marks = TextMarks(blocks, bytearray([decision.reason is _KEPT for decision in decisions]), quotes)
     if 1 not in marks.kept:
         return marks
     kept = marks.kept
@@ -117,9 +127,10 @@ def marks_of_decisions(decisions: Sequence[Decision]) -> TextMarks:
         if reason is _KEPT or reason is _HIDDEN or reason is _TRUNCATED:
             continue
         kind = decision.block.kind
-        if kind is _PARAGRAPH or kind is _CELL:
+        is_quoted = number in quotes.outermost
+        if (kind is _PARAGRAPH or kind is _CELL) and not is_quoted:
             continue
-        if kind is _ITEM and "/blockquote[" not in decision.block.path:
+        if kind is _ITEM and not is_quoted and "/blockquote[" not in decision.block.path:
             if "/dt[" in decision.block.path:
                 kept[number] = _is_described(marks, number)
             elif reason is _DUPLICATE:
@@ -179,11 +190,16 @@ def _place_of(marks: TextMarks, number: int) -> _Place | None:
     """
     blocks = marks.blocks
     inside = _INSIDE.match(blocks[number].path)
-    if inside is None:
+    quote = marks.quotes.outermost.get(number)
+    if quote is not None and (inside is None or len(quote.around) < len(inside[1])):
+        around, first, last = quote.around, quote.first, quote.last
+    elif inside is not None:
+        around = inside[1]
+        first = _reach(blocks, number, -1, inside[0])
+        last = _reach(blocks, number, 1, inside[0])
+    else:
         return None
-    first = _reach(blocks, number, -1, inside[0])
-    last = _reach(blocks, number, 1, inside[0])
-    start, stop, outer = first, last, inside[1]
+    start, stop, outer = first, last, around
     for _ in range(_MAX_WRAPPERS):
         more = [index for index in (start - 1, start - 2, stop + 1, stop + 2) if _is_in(blocks, index, outer)]
         if len(more) > 1 or any(marks.kept[index] or blocks[index].words > _MAX_SOURCE_WORDS for index in more):
@@ -195,7 +211,7 @@ def _place_of(marks: TextMarks, number: int) -> _Place | None:
         stop = max([stop, *more])
         outer = f"{parent}/"
     linked = all(block.link_words >= block.words for block in blocks[first : last + 1])
-    return _Place(inside[1], first, last, linked, outer, stop)
+    return _Place(around, first, last, linked, outer, stop)
 
 
 def _reach(blocks: Sequence[Block], number: int, step: int, outer: str) -> int:
@@ -237,7 +253,7 @@ def _belongs(decisions: Sequence[Decision], marks: TextMarks, number: int, befor
 def _is_named(block: Block, number: int, place: _Place) -> bool:
     """Return True for links of a quote that name its speaker ("Ada said:") or its source ("From The Times")."""
     if number == place.first:
-        return number < place.last and block.text.endswith((":", "\uff1a"))
+        return number < place.last and (block.text.endswith((":", "\uff1a")) or names_speaker(block.text))
     return block.link_words < block.words <= _MAX_SOURCE_WORDS
 
 
@@ -281,7 +297,9 @@ def _begins_with(text: str, letter: str) -> bool:
     return match is not None and match[0].casefold()[0] == letter
 
 
-def marks_of_leaves(walked: Sequence[Leaf], decided: Iterable[tuple[Leaf, Decision]]) -> TextMarks:
+def marks_of_leaves(
+    walked: Sequence[Leaf], decided: Iterable[tuple[Leaf, Decision]], quotes: Quotes = NO_QUOTES
+) -> TextMarks:
     """Return the marks of a method that cuts the page's texts into other blocks than the walk.
 
     A text of the walk whose parts are in several blocks counts as the block that has most of its characters.
@@ -309,4 +327,4 @@ def marks_of_leaves(walked: Sequence[Leaf], decided: Iterable[tuple[Leaf, Decisi
         most = max(sizes, key=lambda key: sizes[key], default=None)
         marked.append(most is not None and parts[most].kept)
         positioned.append(leaf.block if most is None else replace(leaf.block, position=most))
-    return TextMarks(positioned, marked)
+    return TextMarks(positioned, marked, quotes)

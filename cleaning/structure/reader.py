@@ -134,7 +134,7 @@ def read_structure(page: Page, marks: TextMarks) -> StructureNode:
     if 1 not in marks.kept:
         return StructureNode(NodeType.DOCUMENT)
     module = load_compiled("structure")
-    document = None if module is None else module.read_structure(page, marks.blocks, marks.kept)
+    document = None if module is None else module.read_structure(page, marks)
     return pure_read_structure(page, marks) if document is None else document
 
 
@@ -242,7 +242,7 @@ class _Reader:
     def __init__(self, page: Page, marks: TextMarks) -> None:
         self._marks = marks
         self._elements = ElementReader(page, base_address(page.root))
-        self._build = Builder(marks.blocks, self._elements.textless, nest)
+        self._build = Builder(marks.blocks, self._elements.textless, nest, marks.quote_heads)
         self._start = body_of(page.root)
         shell = any("/noscript" in path for path in marks.by_path)
         self._skipped = NEVER_CONTENT - {"noscript"} if shell else NEVER_CONTENT
@@ -333,7 +333,9 @@ class _Reader:
             return None
         owner = self._owner(child, path, whole=frame.owner.whole)
         container = None
-        if tag == "table":
+        if (is_quote := self._marks.quotes.elements.get(child)) is not None and not self._build.in_table():
+            container = self._build.open(NodeType.QUOTE) if is_quote else None
+        elif tag == "table":
             owner, container = self._table(child, owner)
         elif tag in TABLE_PARTS:
             container = self._table_part(child)

@@ -11,10 +11,11 @@ from lxml import etree
 from cleaning import clean, parse
 from cleaning._native import load_compiled
 from cleaning.blocks import Page
-from cleaning.leaves import MAX_PATH_LEVELS, walk
+from cleaning.leaves import MAX_PATH_LEVELS, body_of, walk
 from cleaning.structure.inline import Format, Segment, nest
 from cleaning.structure.marks import TextMarks, marks_of_decisions
 from cleaning.structure.nodes import NodeType, StructureNode
+from cleaning.structure.quotes import find_quotes, pure_find_candidates
 from cleaning.structure.reader import pure_read_structure
 
 compiled = pytest.mark.skipif(
@@ -51,6 +52,11 @@ ATTRIBUTES = [
     ' class="sr-only"',
     " hidden",
     ' aria-hidden="true"',
+    ' class="bbcode_quote"',
+    ' class="quote"',
+    ' class="quote"',
+    ' class="quote-head"',
+    ' class="quotebody"',
 ]
 TEXTS = st.sampled_from(
     [
@@ -60,6 +66,8 @@ TEXTS = st.sampled_from(
         "\u200b\x01",
         "one",
         " two words ",
+        "Ada wrote:",
+        "Quote:",
         "1.5",
         "\u4e2d\u6587\u3002",
         "$$x^2$$",
@@ -82,13 +90,16 @@ PIECES = st.one_of(
 
 
 def assert_same(page, marks):
-    document = load_compiled("structure").read_structure(page, marks.blocks, marks.kept)
+    document = load_compiled("structure").read_structure(page, marks)
     assert document == pure_read_structure(page, marks)
 
 
 def marked(root, is_kept):
     blocks = [leaf.block for leaf in walk(root)]
-    return TextMarks(blocks, bytes(is_kept(number) for number in range(len(blocks))))
+    start = body_of(root)
+    assert load_compiled("structure").find_candidates(start) == pure_find_candidates(start)
+    kept = bytes(is_kept(number) for number in range(len(blocks)))
+    return TextMarks(blocks, kept, find_quotes(start, blocks))
 
 
 @compiled
@@ -143,14 +154,15 @@ def test_a_shell_is_read_with_its_noscript():
 @compiled
 def test_other_marks_than_the_page_has_texts_are_left_to_the_pure_reading():
     page = parse("<p>one<p>two")
-    assert load_compiled("structure").read_structure(page, marked(page.root, lambda _: True).blocks[:1], b"\1") is None
+    marks = TextMarks(marked(page.root, lambda _: True).blocks[:1], b"\1")
+    assert load_compiled("structure").read_structure(page, marks) is None
 
 
 @compiled
 def test_elements_that_nest_too_deep_for_paths_are_left_to_the_pure_reading():
     page = parse("<div>" * (MAX_PATH_LEVELS + 5) + "text")
     marks = marked(page.root, lambda _: True)
-    assert load_compiled("structure").read_structure(page, marks.blocks, marks.kept) is None
+    assert load_compiled("structure").read_structure(page, marks) is None
 
 
 @compiled

@@ -3,8 +3,9 @@
 import pytest
 
 from cleaning import parse
-from cleaning.leaves import walk
+from cleaning.leaves import body_of, walk
 from cleaning.structure.marks import mark_headline, marks_of_leaves
+from cleaning.structure.quotes import find_quotes
 from cleaning.structure.reader import read_structure
 
 
@@ -15,7 +16,8 @@ def read():
     def read_body(body, drop=(), url="https://a.example/x/", title=None):
         page = parse(f"<html><body>{body}</body></html>", url)
         leaves = walk(page.root)
-        marks = marks_of_leaves(leaves, [(leaf, _Decided(leaf.block, drop)) for leaf in leaves])
+        quotes = find_quotes(body_of(page.root), [leaf.block for leaf in leaves])
+        marks = marks_of_leaves(leaves, [(leaf, _Decided(leaf.block, drop)) for leaf in leaves], quotes)
         mark_headline(marks, title)
         return read_structure(page, marks)
 
