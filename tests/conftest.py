@@ -63,7 +63,7 @@ LONGEST = (
     "test_docs.py",
     "programs/test_batch_bench.py",
     "cleaning/adapters/test_tables.py",
-    "crawler/batch/test_faults.py",
+    "crawler/batch/test_engine.py",
     "crawler/fetching/render/test_handler.py",
     "programs/test_chain_bench.py",
     "programs/test_experiments.py",

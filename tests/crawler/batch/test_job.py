@@ -1,78 +1,25 @@
-"""A batch job: its tables, and a job that is continued; test_faults.py has what it survives."""
+"""A batch job: its tables, and a job that is continued; test_engine.py has what it survives."""
 
 import gzip
-import json
 from io import BytesIO
 from pathlib import Path
 
-import duckdb
 import fsspec
-import pandas as pd
-import polars as pl
 import pytest
 from archive_crawl import crawl
+from batch_jobs import SHARED, options, pages, rows, settings
 from pyarrow import parquet
-from scrapy.settings import Settings
 from sqlalchemy import create_engine, text
 from warcs import article, paragraph, write_warc
 
 from crawler.batch import engine as engines
-from crawler.batch.job import JOB_FILE, BatchOptions, batch_settings, run_batch
+from crawler.batch.job import JOB_FILE, BatchOptions, run_batch
 from crawler.batch.output import OutputFolder
-from crawler.config import Config
 from crawler.errors import BatchError, ConfigError
 
 pytestmark = pytest.mark.slow
 HTML = (("Content-Type", "text/html"),)
-PDF = {"url": "https://a.example/pdf", "body": b"%PDF-1.4", "headers": (("Content-Type", "application/pdf"),)}
 GOLDEN = sorted((Path(__file__).parents[2] / "golden").glob("*/page.html"))
-SHARED = [paragraph(f"shared {number}") for number in range(6)]
-
-
-def settings(**changes):
-    own = Settings(changes)
-    return batch_settings(Config.read(own), own)
-
-
-def pages(start, count, host="a.example"):
-    """Return pages with a text of their own, one that others have, and one that differs in its last word."""
-    for number in range(start, start + count):
-        shared = SHARED[number % len(SHARED)]
-        near = f"{paragraph('near', 200).removesuffix('.')} {number}"
-        yield f"https://{host}/{number}", article(f"Number {number}", paragraph(number), shared, near)
-
-
-def options(tmp_path, *inputs, **more):
-    arguments = {"settings": settings(), "near_duplicates": True, "workers": 0} | more
-    return BatchOptions(inputs=[str(path) for path in inputs], out=str(tmp_path / "out"), **arguments)
-
-
-def rows(out, table):
-    table_rows = []
-    for path in sorted((out / table).iterdir()):
-        table_rows += parquet.read_table(path).to_pylist()
-    return table_rows
-
-
-@pytest.fixture(scope="module")
-def archives(tmp_path_factory):
-    """Three WARC files: the second has an answer for a page of the first, and the third is cut off."""
-    folder = tmp_path_factory.mktemp("archives")
-    write_warc(folder / "a.warc.gz", pages(0, 6))
-    write_warc(
-        folder / "b.warc",
-        [*pages(6, 6, "b.example"), *pages(0, 1), PDF],
-        packed=False,
-    )
-    whole = write_warc(folder / "c.warc.gz", pages(12, 4)).read_bytes()
-    (folder / "c.warc.gz").write_bytes(whole[:-50])
-    return folder
-
-
-@pytest.fixture(scope="module")
-def finished(archives, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("finished")
-    return run_batch(options(folder, archives)), folder / "out"
 
 
 def test_all_records_are_counted(finished):
@@ -95,18 +42,6 @@ def test_the_last_answer_of_a_url_counts(finished):
     _, out = finished
     (page,) = [row for row in rows(out, "pages") if row["url"] == "https://a.example/0"]
     assert page["source"].endswith("b.warc")
-
-
-def test_each_kept_block_is_a_block_or_a_sighting(finished):
-    summary, out = finished
-    blocks = rows(out, "blocks")
-    sightings = rows(out, "sightings")
-    assert len(blocks) + len(sightings) == sum(page["blocks"] for page in rows(out, "pages"))
-    assert summary.counts["stored/exact"] + summary.counts["stored/near"] == len(sightings)
-    ids = {block["id"] for block in blocks}
-    assert all(sighting["block_id"] in ids and sighting["block_id"] < sighting["id"] for sighting in sightings)
-    assert all(sighting["distance"] <= 3 for sighting in sightings)
-    assert [block["text"] for block in blocks].count(SHARED[1]) == 1
 
 
 def test_inputs_and_output_behind_urls_give_the_same_tables(archives, finished, serve, answer):
@@ -134,44 +69,6 @@ def test_inputs_and_output_behind_urls_give_the_same_tables(archives, finished, 
         assert [row for part in parts for row in part.select(columns).to_pylist()] == [
             {name: row[name] for name in columns} for row in rows(folder, table)
         ]
-
-
-def test_a_table_is_read_by_its_folder(finished):
-    _, out = finished
-    for table in ("pages", "blocks", "sightings"):
-        expected = [(row["id"], row["url"], row["first_seen"]) for row in rows(out, table)]
-        frame = pd.read_parquet(out / table)[["id", "url", "first_seen"]]
-        assert list(frame.itertuples(index=False, name=None)) == expected
-        assert pl.read_parquet(out / table).select("id", "url", "first_seen").rows() == expected
-        with duckdb.connect() as database:
-            query = f"SELECT id, url, first_seen FROM '{out / table}/*.parquet' ORDER BY id"
-            assert database.execute(query).fetchall() == expected
-
-
-SPARK_READS = """
-from pyspark.sql import SparkSession
-
-spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-for table in ("pages", "blocks", "sightings"):
-    for row in spark.read.parquet(table).orderBy("id").select("id", "url", "text").toJSON().collect():
-        print(row)
-"""
-
-
-def test_a_table_is_read_by_spark(finished, spark):
-    _, out = finished
-    assert [json.loads(line) for line in spark(SPARK_READS, out).splitlines()] == [
-        {name: row[name] for name in ("id", "url", "text")}
-        for table in ("pages", "blocks", "sightings")
-        for row in rows(out, table)
-    ]
-
-
-def test_the_same_blocks_come_out_of_any_number_of_partitions(archives, finished, tmp_path):
-    """And a job begins with `resume` too, if there is none to continue."""
-    run_batch(options(tmp_path, archives, blocks_per_task=4, resume=True))
-    for table in ("pages", "blocks", "sightings", "rejected"):
-        assert rows(tmp_path / "out", table) == rows(finished[1], table)
 
 
 def test_a_job_that_was_killed_is_continued(archives, finished, tmp_path, monkeypatch):
