@@ -1,6 +1,7 @@
 """Aliases of our settings, names of other packages, and misspelt names."""
 
 import pytest
+from project_settings import make_settings
 from scrapy.settings import Settings
 
 from crawler.addon import Cleaning
@@ -24,12 +25,6 @@ USUAL_NAMES = """
     SPIDERMON_ENABLED SPIDERMON_SLACK_TOKEN SPLASH_URL START_DATE STAGE STORE_ID TENANT TIMEOUT TOKEN USERNAME VERSION
     WEBHOOK_URL ZYTE_API_KEY ZYTE_API_ENABLED
 """.split()
-
-
-def make_settings(priority="project", **values):
-    settings = Settings()
-    settings.setdict(values, priority)
-    return settings
 
 
 def test_settings_of_projects_and_other_packages_pass_in_silence():

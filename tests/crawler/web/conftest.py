@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pytest
 import shown_pages
 from scrapy.settings import Settings
+from web_answers import VIEWS
 
 from crawler.commands.serve import listen, make_server
 from crawler.storage.database import opened_engine
@@ -98,3 +99,9 @@ def ask_with_token(url):
     """Ask a server that wants a token, the text `a token of many letters`."""
     with served(url, "a token of many letters") as port:
         yield lambda path, headers=None: ask_at(port, path, headers)
+
+
+@pytest.fixture(params=VIEWS, ids=lambda view: view.name)
+def view(request):
+    """Each view of the table in turn."""
+    return request.param

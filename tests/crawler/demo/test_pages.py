@@ -1,16 +1,10 @@
-"""The demo site as a program of its own, requested over HTTP."""
+"""The pages of the demo site, requested over HTTP."""
 
 import json
 import re
-import signal
-import subprocess
 
-import processes
-import pytest
 from lxml import html
 from scrapy import Request
-
-from crawler.demo.pages import site_replies
 
 STATUSES = {"forbidden": {403}, "captcha": {200, 503}, "quota": {200}, "removed": {200}, "not_found": {404}}
 
@@ -22,32 +16,6 @@ def links(page):
 def next_link(page):
     match = re.search(r'href="([^"]+)">Next »<', page)
     return match and match[1].replace("&amp;", "&")
-
-
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
-def test_program_prints_one_line_and_exits_quietly_on_a_signal(program, stop):
-    with processes.start(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        line = process.stdout.readline()
-        process.send_signal(stop)
-        rest, errors = process.communicate(timeout=30)
-
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\n", line)
-    assert (rest, errors, process.returncode) == ("", "", 0)
-
-
-def test_program_writes_the_ground_truth_and_serves_nothing(program, tmp_path, facts):
-    path = tmp_path / "truth.json"
-
-    done = processes.run([*program, "--truth", path], capture_output=True, text=True, check=True)
-
-    assert done.stdout == ""
-    assert json.loads(path.read_text("utf-8")) == json.loads(json.dumps(facts))
-
-
-def test_served_bytes_are_those_of_the_seed(site, get):
-    path, reply = next((path, reply) for path, reply in site_replies(site).items() if reply.etag)
-
-    assert get(path).content == reply.body
 
 
 def test_home_links_to_each_category_and_a_category_to_its_subcategories(get, facts):
@@ -104,28 +72,6 @@ def test_articles_contain_exactly_their_blocks_and_one_advertisement(facts, get)
         )
 
 
-def test_a_current_copy_is_answered_by_304(get, facts):
-    path = facts["articles"][0]["path"]
-    first = get(path)
-    etag = first.headers["ETag"]
-    modified = first.headers["Last-Modified"]
-
-    by_tag = get(path, If_None_Match=etag)
-    by_date = get(path, If_Modified_Since=modified)
-
-    assert (by_tag.status, by_tag.content, by_tag.headers["ETag"]) == (304, b"", etag)
-    assert by_date.status == 304
-
-
-def test_an_outdated_or_unreadable_copy_is_sent_again(get, facts):
-    path = facts["articles"][0]["path"]
-    modified = get(path).headers["Last-Modified"]
-
-    assert get(path, If_None_Match='"other"', If_Modified_Since=modified).status == 200
-    assert get(path, If_Modified_Since="Mon, 01 Jan 2001 00:00:00 GMT").status == 200
-    assert get(path, If_Modified_Since="yesterday").status == 200
-
-
 def test_refused_links_answer_with_their_outcome(get, facts):
     for path, outcome in facts["refusals"].items():
         response = get(path)
@@ -174,24 +120,6 @@ def test_redirects_lead_to_articles(get, facts):
     assert {redirect["status"] for redirect in facts["redirects"].values()} == {301, 302}
 
 
-def test_unknown_paths_are_404(get):
-    assert get("/?No-Such-Article&id=1").status == 404
-
-
-def test_head_sends_no_body_and_keeps_the_connection_usable(get, facts):
-    path = facts["articles"][0]["path"]
-    head = get(path, method="HEAD")
-
-    assert head.content == b""
-    assert int(head.headers["Content-Length"]) == len(get(path).content)
-
-
-def test_site_counts_its_requests(get):
-    get("/?asked-for-once&id=2")
-
-    assert json.loads(get("/demo/requests").text)["404 /?asked-for-once&id=2"] == 1
-
-
 def test_chinese_page_declares_its_encoding_in_the_meta_element_only(get, facts):
     article = next(a for a in facts["articles"] if a["encoding"] == "gb18030")
     response = get(article["path"])
@@ -216,9 +144,3 @@ def test_the_meta_element_of_one_article_contradicts_its_header(get, facts):
 def test_scrapy_requests_the_paths_as_they_are_listed(url, facts):
     for path in [*facts["refusals"], *(article["path"] for article in facts["articles"])]:
         assert Request(f"{url}{path[1:]}").url == f"{url}{path[1:]}"
-
-
-def test_the_site_serves_the_same_page_as_a_proxy(get, facts):
-    path = facts["articles"][0]["path"]
-
-    assert get(f"http://any.host.invalid{path}").content == get(path).content

@@ -1,0 +1,15 @@
+"""The first page: what the database has, and the crawls that run."""
+
+from shown_pages import PAGES
+
+
+def test_the_overview_counts_rows_and_shows_the_open_crawl(ask):
+    overview = ask("/api/overview").json
+    assert overview["totals"]["pages"] == PAGES + 2
+    assert overview["totals"]["crawls"] == 2
+    assert (overview["due_pages"], overview["due_sections"]) == (2, 1)
+    (crawl,) = overview["open_crawls"]
+    assert (crawl["queued"], crawl["failed"], crawl["ended"], crawl["leased"]) == (3, 55, 1, 0)
+    assert len(overview["days"]) == 30
+    assert overview["days"][-1]["pages"] == PAGES + 2
+    assert overview["hosts"][0]["host"] == "lake.example.org"

@@ -1,0 +1,29 @@
+"""The schedule, the failures and the settings."""
+
+from urllib.parse import urlencode
+
+
+def test_the_schedule_tells_what_is_due_and_the_week_to_come(ask):
+    schedule = ask("/api/schedule").json
+    assert [entry["page"] for entry in schedule["pages"]] == [3, 4]
+    assert [entry["url"] for entry in schedule["sections"]] == ["https://lake.example.org/news"]
+    assert "visited once" in schedule["pages"][0]["why"]
+    # The third page is due in two days, or in one if midnight has passed since it was stored.
+    assert [day["pages"] for day in schedule["days"]] in ([2, 0, 1, 0, 0, 0, 0], [2, 1, 0, 0, 0, 0, 0])
+    assert ask(f"/api/schedule?{urlencode({'cursor': 'x|1'})}").status == 400
+    assert ask(f"/api/schedule?{urlencode({'cursor': '2024-05-01T00:00:00+00:00|1'})}").json["pages"]
+
+
+def test_settings_are_explained_with_their_secrets_masked(ask):
+    settings = {setting["name"]: setting for setting in ask("/api/settings").json["settings"]}
+    assert settings["CLEANING_SECONDS"]["value"] == "600.0"
+    assert settings["CLEANING_SECONDS"]["set_by"] != "default"
+    assert "secret-1234" not in settings["DATABASE_URL"]["value"]
+    assert "***" in settings["DATABASE_URL"]["value"]
+
+
+def test_failures_come_with_the_command_that_tries_them_again(ask):
+    (group,) = ask("/api/failures").json["groups"]
+    assert group["requests"] == 55
+    assert group["command"].startswith("scrapy retry --failed --spider ")
+    assert group["command"].endswith(" --host lake.example.org --outcome download_failed")
