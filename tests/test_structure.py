@@ -19,6 +19,10 @@ MAX_MODULES = 15
 MAX_MODULES_OF = {"crawler/storage": 23}
 MAX_FUNCTION_LINES = 50
 MIN_LINES = 60
+# Modules without a test file of their own.
+UNTESTED = {
+    "crawler/storage/migrations/env.py",  # alembic's; test_schema.py runs the migrations
+}
 # A variable says what it holds, and a function what it does; these words do not.
 PRONOUNS = frozenset("found one each some shown made asked given settled its past it at p r".split())
 # Words of modules' names that mean what they mean elsewhere.
@@ -117,6 +121,25 @@ def test_a_short_module_has_several_importers(trees):
         and len(path.read_text("utf-8").splitlines()) < MIN_LINES
     ]
     assert short == []
+
+
+def test_each_module_has_a_test_file_of_its_name():
+    """`tests/a/test_b.py` tests `a/b.py`; of several files, each adds its subject: `test_b_subject.py`."""
+    paths = {path.relative_to(ROOT) for path in modules().values() if path.name != "__init__.py"}
+    untested = {
+        path.as_posix()
+        for path in paths
+        if not any(_tests(test, path, paths) for test in (ROOT / "tests" / path.parent).glob("test_*.py"))
+    }
+    assert untested == UNTESTED
+
+
+def _tests(test, path, paths):
+    """Return True if the longest name of a module in the folder that begins the name of this test is that of `path`."""
+    names = {other.stem.strip("_") for other in paths if other.parent == path.parent}
+    subject = test.stem.removeprefix("test_")
+    named = [name for name in names if subject == name or subject.startswith(f"{name}_")]
+    return path.stem.strip("_") == max(named, key=len, default=None)
 
 
 def test_every_library_that_an_installation_brings_is_imported_by_our_code(trees):

@@ -13,7 +13,8 @@ def rendering(**settings):
 
 
 def test_a_replay_denies_the_browser_the_network():
-    online, offline = rendering(), rendering(REPLAY="pages")
+    online = rendering()
+    offline = rendering(REPLAY="pages")
     assert (online.network, offline.network) == (True, False)
     assert "--host-resolver-rules=MAP * ~NOTFOUND" in offline.launch_options()["args"]
     assert "--host-resolver-rules=MAP * ~NOTFOUND" not in online.launch_options()["args"]
