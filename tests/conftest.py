@@ -237,7 +237,7 @@ def temporary(monkeypatch):
 def server():
     """A connection to the PostgreSQL server."""
     try:
-        connection = psycopg.connect(SERVER.render_as_string(hide_password=False), autocommit=True, connect_timeout=5)
+        connection = psycopg.connect(SERVER.render_as_string(hide_password=False), autocommit=True, connect_timeout=60)
     except psycopg.OperationalError as error:
         pytest.skip(f"no server answers at BLOCKSIEVE_POSTGRES, {SERVER}: {error}")
     with connection:

@@ -86,7 +86,7 @@ def wait_for_pages(process, path, pages):
     """Return as soon as so many pages are stored, or the crawl has ended."""
     while process.poll() is None:
         if path.exists():
-            with closing(sqlite3.connect(path, timeout=30)) as database:
+            with closing(sqlite3.connect(path, timeout=300)) as database:
                 try:
                     if database.execute("select count(*) from page").fetchone()[0] >= pages:
                         return

@@ -84,7 +84,7 @@ def contents(url):
 
 def count_requests(address):
     """Return how often the site was asked for each URL so far."""
-    with urllib.request.urlopen(f"{address}demo/requests", timeout=30) as answer:
+    with urllib.request.urlopen(f"{address}demo/requests", timeout=300) as answer:
         counts = json.loads(answer.read())
     return Counter({BASE_URL.rstrip("/") + entry.partition(" ")[2]: count for entry, count in counts.items()})
 

@@ -83,10 +83,10 @@ def read_back(markdown):
 
 def difference(golden):
     """Return the expected blocks with the missing (-), and why they were dropped, and the surplus ones (+)."""
-    wanted, kept = golden.expected["kept"], golden.kept
+    expected, kept = golden.expected["kept"], golden.kept
     dropped = {decision.block.text: decision for decision in golden.cleaned.decisions if not decision.kept}
     lines = [f"{golden.file.parent.name}: the kept blocks differ (- missing, + surplus)"]
-    for line in difflib.ndiff(wanted, kept):
+    for line in difflib.ndiff(expected, kept):
         if not line.startswith("?"):
             decision = dropped.get(line[2:]) if line.startswith("-") else None
             lines.append(line + (f"  [{decision.reason}, score {decision.score:.2f}]" if decision else ""))

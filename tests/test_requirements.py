@@ -32,7 +32,7 @@ def pins(name):
     return versions
 
 
-def wanted(extras):
+def required(extras):
     """Yield what pyproject.toml names for an installation with these extras, and for building it."""
     yield from PROJECT["project"]["dependencies"] + PROJECT["dependency-groups"]["build"]
     for extra in extras:
@@ -46,7 +46,7 @@ def wanted(extras):
 @pytest.mark.parametrize("name", LOCKS)
 def test_a_lock_has_a_version_of_every_requirement_that_it_takes(name):
     pinned = pins(name)
-    for requirement in map(Requirement, wanted(LOCKS[name])):
+    for requirement in map(Requirement, required(LOCKS[name])):
         versions = pinned[canonicalize_name(requirement.name)]
         assert all(requirement.specifier.contains(version) for version in versions), f"make lock: {requirement}"
 

@@ -141,15 +141,15 @@ def sample(most):
     return [gzip.decompress(path.read_bytes()) for path in paths[:: max(1, len(paths) // most)][:most]]
 
 
-def find_extractors(wanted):
+def find_extractors(with_peers):
     """Return the calls of the peers by name; none, and a word on it, where they are not installed."""
-    if wanted and peers.missing():
+    if with_peers and peers.missing():
         print(
             f"extractors not measured: {', '.join(peers.missing())} missing; pip install 'blocksieve[peers]'",
             file=sys.stderr,
         )
         return {}
-    return peers.load() if wanted else {}
+    return peers.load() if with_peers else {}
 
 
 def main():

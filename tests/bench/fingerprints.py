@@ -111,13 +111,13 @@ def start_worker(index, size, folder, database, options):
 def worker(options):
     """Measure one index at one size in this process and return its row."""
     stored = np.load(Path(options.folder, "stored.npy"))
-    wanted = queries(stored, TIMED_PAGES + WARM_UP_PAGES)
+    query_fingerprints = queries(stored, TIMED_PAGES + WARM_UP_PAGES)
     index = open_index(options)
     try:
         built = timed(lambda: index.build(stored))
         size = index.grown_bytes()
-        lookups = time_lookups(index, wanted)
-        wrong = count_wrong(index, stored, wanted[: CHECKED_PAGES * PAGE])
+        lookups = time_lookups(index, query_fingerprints)
+        wrong = count_wrong(index, stored, query_fingerprints[: CHECKED_PAGES * PAGE])
         added = time_adds(index, len(stored))
     finally:
         index.close()
@@ -142,20 +142,22 @@ def open_index(options):
     return Database(os.environ["DATABASE_URL"], options.bulk_above)
 
 
-def time_lookups(index, wanted):
+def time_lookups(index, query_fingerprints):
     """Return the seconds of each page's look-up, the best of several rounds: what else the machine does is no part.
 
     The first pages, which fill the caches, do not count. Other pages come between two rounds of one.
     """
-    pages = [page.tolist() for page in np.split(wanted, len(wanted) // PAGE)]
+    pages = [page.tolist() for page in np.split(query_fingerprints, len(query_fingerprints) // PAGE)]
     rounds = [[timed(lambda page=page: index.lookup(page)) for page in pages] for _ in range(ROUNDS)]
     return np.min(rounds, axis=0)[WARM_UP_PAGES:]
 
 
-def count_wrong(index, stored, wanted):
+def count_wrong(index, stored, query_fingerprints):
     """Return for how many queries something else is found than by brute force."""
-    pairs = set().union(*(index.lookup(page.tolist()) for page in np.split(wanted, len(wanted) // PAGE)))
-    return len({query for query, _ in pairs ^ neighbours(stored, wanted)})
+    pairs = set().union(
+        *(index.lookup(page.tolist()) for page in np.split(query_fingerprints, len(query_fingerprints) // PAGE))
+    )
+    return len({query for query, _ in pairs ^ neighbours(stored, query_fingerprints)})
 
 
 def time_adds(index, first_id):

@@ -57,7 +57,7 @@ def flipped(fingerprints, counts, random):
     return result
 
 
-def neighbours(stored, wanted):
+def neighbours(stored, queries):
     """Return pairs of a query and the number of a stored one within 3 bits of it, by comparing all with all."""
-    matches = [(query, np.flatnonzero(np.bitwise_count(stored ^ query) <= _NEAR)) for query in np.unique(wanted)]
+    matches = [(query, np.flatnonzero(np.bitwise_count(stored ^ query) <= _NEAR)) for query in np.unique(queries)]
     return {(int(query), int(number)) for query, numbers in matches for number in numbers}

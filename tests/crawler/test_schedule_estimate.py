@@ -130,8 +130,8 @@ def test_the_gain_is_the_mean_of_what_known_rates_would_give(changes, own_days):
     rates = np.exp(np.linspace(-40, 8, 200_001))
     x = rates * own_days
     density = np.exp(changes * np.log(rates) - rates * known.days)
-    wanted = (density * (-np.expm1(-x) - x * np.exp(-x)) / rates).sum() / density.sum()
-    assert known.gain(own_days) == pytest.approx(wanted, rel=1e-3)
+    expected = (density * (-np.expm1(-x) - x * np.exp(-x)) / rates).sum() / density.sum()
+    assert known.gain(own_days) == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_gain_starts_at_0_and_rises():

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 in_threads = pytest.mark.parametrize("run", [here, in_a_thread])
 
 
-def spin(seconds=10.0):
+def spin(seconds=300.0):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         sum(range(100))
@@ -44,7 +44,7 @@ def test_a_block_that_takes_too_long_is_ended(run):
 
     began = time.monotonic()
     run(job)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
 
 
 @in_threads
@@ -127,7 +127,7 @@ def test_a_broad_except_in_the_block_only_delays_the_end(run):
 
     began = time.monotonic()
     run(job)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
 
 
 @in_threads
@@ -143,7 +143,7 @@ def test_a_regular_expression_is_interrupted_in_the_main_thread():
     began = time.monotonic()
     with pytest.raises(TimeLimitError), time_limit(0.1):
         re.match(r"(a|a)*b", "a" * 40)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
 
 
 def test_the_alarm_of_the_program_around_goes_on():
@@ -208,5 +208,7 @@ print(called())
 def test_a_profiler_works_after_limits_in_a_thread():
     import subprocess  # noqa: PLC0415 — a module that imports it has slow tests only
 
-    done = subprocess.run([sys.executable, "-c", AFTER_A_LIMIT], capture_output=True, text=True, timeout=50, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", AFTER_A_LIMIT], capture_output=True, text=True, timeout=300, check=True
+    )
     assert done.stdout.splitlines() == ["it takes more than 0.02 seconds (setting CLEANING_SECONDS)", "1"]

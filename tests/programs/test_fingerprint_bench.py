@@ -90,15 +90,15 @@ def test_it_refuses_to_fill_the_disk(tmp_path):
 def test_brute_force_agrees_with_the_distance(part):
     sample = part("sample")
     stored = sample.stored_fingerprints(300)
-    wanted = sample.queries(stored, 2)
+    queries = sample.queries(stored, 2)
     expected = {
         (query, number)
-        for query in wanted.tolist()
+        for query in queries.tolist()
         for number, bits in enumerate(stored.tolist())
         if distance(query, bits) <= 3
     }
     assert len(expected) >= 50  # the near half
-    assert sample.neighbours(stored, wanted) == expected
+    assert sample.neighbours(stored, queries) == expected
 
 
 def test_the_stored_are_distinct_and_the_same_each_time(part):

@@ -9,7 +9,7 @@ from metadata_quality import FIELDS, directories, judge, names
 
 
 @pytest.mark.parametrize(
-    ("field", "answer", "wanted", "verdict"),
+    ("field", "answer", "expected", "verdict"),
     [
         ("title", "A Day Out!", "a day out", "right"),
         ("title", "A day", "A day out", "wrong"),
@@ -25,8 +25,8 @@ from metadata_quality import FIELDS, directories, judge, names
         ("section", "Sport", directories("https://e.org/article/2024/1.html"), None),
     ],
 )
-def test_answer_is_judged(field, answer, wanted, verdict):
-    assert judge(field, answer, wanted) == verdict
+def test_answer_is_judged(field, answer, expected, verdict):
+    assert judge(field, answer, expected) == verdict
 
 
 def test_page_has_a_row_for_each_field_and_tool():

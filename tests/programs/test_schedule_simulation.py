@@ -94,8 +94,8 @@ def test_the_changes_come_at_the_rates(part):
     assert counts[steady].sum() == pytest.approx(web.first_rate[steady].sum() * 40, rel=0.02)
     new = ~steady & (web.born > 0) & (web.born < 30) & (web.first_rate > 0)
     fade = web.fading_days[new] * -np.expm1(-(40 - web.born[new]) / web.fading_days[new])
-    wanted = web.last_rate[new] * (40 - web.born[new]) + (web.first_rate - web.last_rate)[new] * fade
-    assert counts[new].sum() == pytest.approx(wanted.sum(), rel=0.03)
+    expected = web.last_rate[new] * (40 - web.born[new]) + (web.first_rate - web.last_rate)[new] * fade
+    assert counts[new].sum() == pytest.approx(expected.sum(), rel=0.03)
     assert counts[web.first_rate == 0].sum() == 0
 
 

@@ -1,4 +1,4 @@
-"""The server behind `processes.py`: imports what our programs need, and forks a process for each that is wanted.
+"""The server behind `processes.py`: imports what our programs need, and forks a process for each that a test starts.
 
     python tests/support/preload.py DESCRIPTOR
 

@@ -16,10 +16,10 @@ BASES = ["https://a.example", "https://a.example/", "https://a.example/b/c.html?
 @given(st.sampled_from(BASES), PARTS)
 def test_an_address_is_joined_as_the_standard_library_does(base, address):
     joined = urljoin(base, address.strip())
-    wanted = joined if joined.startswith("http") and address and address[0] != "#" else ""
-    if wanted.partition("#")[0] == base.partition("#")[0]:
-        wanted = ""
-    assert PageUrls(base, None).absolute(address) == wanted
+    expected = joined if joined.startswith("http") and address and address[0] != "#" else ""
+    if expected.partition("#")[0] == base.partition("#")[0]:
+        expected = ""
+    assert PageUrls(base, None).absolute(address) == expected
 
 
 @pytest.mark.parametrize(

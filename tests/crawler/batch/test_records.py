@@ -38,8 +38,8 @@ def test_what_is_filtered_is_not_unpacked(tmp_path):
         {"url": "https://a.example/3", "body": b"no gzip", "status": 404, "headers": (("Content-Encoding", "gzip"),)},
         {"url": "https://a.example/4", "body": b"%PDF", "headers": (("Content-Type", "application/pdf"),)},
     ]
-    wanted = RecordFilter.of(hosts=["a.example"], types=["text/html"], statuses=["200"])
-    records = read(write_warc(tmp_path / "a.warc.gz", pages), wanted)
+    record_filter = RecordFilter.of(hosts=["a.example"], types=["text/html"], statuses=["200"])
+    records = read(write_warc(tmp_path / "a.warc.gz", pages), record_filter)
     assert answers(records) == [("https://a.example/1", PAGE.encode())]
     assert passed(records) == [Filtered.HOST, Filtered.STATUS, Filtered.TYPE]
 

@@ -281,7 +281,7 @@ def test_vce_is_explained_where_a_browser_is(explain, saved, chromium, temporary
     assert sum(reason["blocks"] for reason in record["reasons"].values()) == len(record["blocks"])
 
 
-def test_no_colour_where_none_is_wanted(explain, saved, monkeypatch):
+def test_no_color_turns_colours_off(explain, saved, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert "\x1b[32m" in explain("page.html").out
     monkeypatch.setenv("NO_COLOR", "1")

@@ -56,7 +56,7 @@ def rows(tmp_path):
 def test_failed_requests_are_fetched_by_the_printed_command(run, scrapy, site, rows):
     url, answers, requests = site
     assert run("crawl", "section", "-a", f"url={url}").returncode == 0
-    assert rows("SELECT state, count(*) FROM request GROUP BY 1") == [("done", 2), ("failed", 2)]
+    assert rows("SELECT state, count(*) FROM request GROUP BY 1 ORDER BY 1") == [("done", 2), ("failed", 2)]
     repair(answers)
     retried = run("retry", "--failed")
     assert (retried.returncode, retried.stderr) == (0, "")
@@ -97,10 +97,10 @@ def failed(database):
 
 
 def test_a_dry_run_changes_nothing(scrapy, failed, rows):
-    before = rows("SELECT * FROM request"), rows("SELECT * FROM crawl")
+    before = rows("SELECT * FROM request ORDER BY id"), rows("SELECT * FROM crawl ORDER BY id")
     output = scrapy("retry", "--failed", "--dry-run").stdout
     assert output.startswith("crawl 1: 1 request would be queued again (download_failed 1)\n  scrapy crawl ezine")
-    assert (rows("SELECT * FROM request"), rows("SELECT * FROM crawl")) == before
+    assert (rows("SELECT * FROM request ORDER BY id"), rows("SELECT * FROM crawl ORDER BY id")) == before
 
 
 def test_nothing_to_retry_is_not_an_error(scrapy, failed, rows):

@@ -25,7 +25,7 @@ def url(program):
 @pytest.fixture
 def get(url):
     """Ask the running site for a path; the answer with its body in `text` and `content`."""
-    connection = HTTPConnection(urlsplit(url).netloc, timeout=30)
+    connection = HTTPConnection(urlsplit(url).netloc, timeout=300)
 
     def ask(path, method="GET", **headers):
         connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})

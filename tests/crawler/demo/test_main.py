@@ -14,7 +14,7 @@ def test_program_prints_one_line_and_exits_quietly_on_a_signal(program, stop):
     with processes.start(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         line = process.stdout.readline()
         process.send_signal(stop)
-        rest, errors = process.communicate(timeout=30)
+        rest, errors = process.communicate(timeout=300)
 
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\n", line)
     assert (rest, errors, process.returncode) == ("", "", 0)

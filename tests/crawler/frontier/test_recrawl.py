@@ -70,10 +70,10 @@ def test_secrets_are_to_be_given_again():
 
 def test_requests_have_the_key_that_the_spiders_own_would_have():
     requests = list(RecrawlGroup("news", {}, SETTINGS, (a_way(), a_way(2))).requests(get_crawler(News)))
-    assert [wanted.key for _, wanted in requests] == sorted(wanted.key for _, wanted in requests)
+    assert [record.key for _, record in requests] == sorted(record.key for _, record in requests)
     requests.sort(key=lambda pair: -pair[1].priority)
     assert [revisit.row_id for revisit, _ in requests] == [1, 2]
-    first, second = (wanted for _, wanted in requests)
+    first, second = (record for _, record in requests)
     assert first == RequestRecord(
         key=fingerprint(Request("https://a.example/1")).hex(),
         url="https://a.example/1",
@@ -101,11 +101,11 @@ def section(engine):
     def store(path, arguments=None, *, visits=1, changes=0, day=0, url="https://a.example"):
         store = Store(engine)
         joined = store.join_crawl("news", arguments or {"a": "1"}, CrawlPolicy())
-        wanted = RequestRecord("key", url + path, "a.example", callback="parse_listing")
+        record = RequestRecord("key", url + path, "a.example", callback="parse_listing")
         for number in range(visits):
             child = RequestRecord(f"child{min(number, changes)}", url + path, "a.example")
             moment = START + timedelta(days=day + number / 24)
-            store.save(joined.crawl_id, [Visit(wanted.url, moment, Outcome.SECTION, request=wanted, requests=(child,))])
+            store.save(joined.crawl_id, [Visit(record.url, moment, Outcome.SECTION, request=record, requests=(child,))])
         store.end_crawl(joined.crawl_id, "finished", {})
         store.close()
 

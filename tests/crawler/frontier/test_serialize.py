@@ -128,13 +128,13 @@ def test_a_value_that_is_not_json_is_rejected_by_name(part, value):
 
 
 def test_a_missing_callback_is_named():
-    wanted = serialize_request(scrapy.Request(URL, callback=SPIDER.article), SPIDER, "key")
+    record = serialize_request(scrapy.Request(URL, callback=SPIDER.article), SPIDER, "key")
 
     class Changed(scrapy.Spider):
         name = "spider"
 
     with pytest.raises(FrontierError, match=r"https://a\.example/page is for spider\.article, which no longer exists"):
-        deserialize_request(wanted, Changed())
+        deserialize_request(record, Changed())
 
 
 def test_secrets_are_left_out_and_named():
@@ -144,9 +144,9 @@ def test_secrets_are_left_out_and_named():
         cookies={"id": "hush5"},
         meta={"proxy": "http://user:hush6@proxy.example:3128", "_auth_proxy": "hush7"},
     )
-    wanted = serialize_request(request, SPIDER, "key")
-    assert "hush" not in repr(wanted)
-    assert wanted.url == URL
+    record = serialize_request(request, SPIDER, "key")
+    assert "hush" not in repr(record)
+    assert record.url == URL
     assert {name.lower() for name in secret_parts(request)} == {
         "authorization",
         "cookie",

@@ -55,7 +55,7 @@ def test_the_same_problem_is_logged_once(thread, crawler, caplog):
     assert crawler.stats.get_value("store/error") == "the database is away"
 
 
-def test_an_open_crawl_is_joined_unless_a_fresh_one_is_wanted(thread):
+def test_an_open_crawl_is_joined_unless_fresh_is_given(thread):
     first = thread.join_crawl(Spider("news", url="https://a.example/"), CrawlPolicy())
     again = thread.join_crawl(Spider("news", url="https://a.example/"), CrawlPolicy())
     fresh = thread.join_crawl(Spider("news", url="https://a.example/", fresh="1"), CrawlPolicy())

@@ -135,11 +135,11 @@ def test_an_empty_export_is_a_valid_file(write, ending):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "sites"), [({"site": "b.example"}, {"b.example"}), ({"language": "en"}, {"a.example"})]
+    ("criteria", "sites"), [({"site": "b.example"}, {"b.example"}), ({"language": "en"}, {"a.example"})]
 )
 @pytest.mark.parametrize("content", CONTENTS)
-def test_filters_select_sites_and_languages(write, wanted, sites, content):
-    _, path = write("some.jsonl", rows=RowFilter(**wanted), content=content)
+def test_filters_select_sites_and_languages(write, criteria, sites, content):
+    _, path = write("some.jsonl", rows=RowFilter(**criteria), content=content)
     assert {row["site"] for row in read(path)} == sites
 
 

@@ -137,13 +137,13 @@ def closing_store(url):
     """Open a further store on the same database."""
 
     def open_store(**options):
-        engine = open_engine(url, busy_seconds=30)
+        engine = open_engine(url, busy_seconds=300)
         return closing(Store(engine, **options))
 
     return open_store
 
 
-def make_wanted(key, *, host="a.example", **values):
+def make_record(key, *, host="a.example", **values):
     """A request for a page of a host."""
     return RequestRecord(key, f"https://{host}/{key}", host, **values)
 
@@ -154,8 +154,8 @@ def make_terms(lease_id="one", *, now=START, seconds=60, horizon=0, **values):
 
 
 @pytest.fixture(scope="session")
-def wanted():
-    return make_wanted
+def record():
+    return make_record
 
 
 @pytest.fixture(scope="session", name="terms")
@@ -191,12 +191,12 @@ def other_crawl_id(engine, crawl_id):
 
 
 @pytest.fixture
-def store_wanted(engine, crawl_id):
+def store_requests(engine, crawl_id):
     """Store requests of one crawl and return how many are new."""
 
-    def store(*wanted):
+    def store(*records):
         with write_transaction(engine) as connection:
-            return add_requests(connection, crawl_id, wanted, START)
+            return add_requests(connection, crawl_id, records, START)
 
     return store
 

@@ -343,10 +343,10 @@ def redirected(store, now):
 def test_a_page_moves_with_its_history(save, visit, moved, rows, addressed, new):
     old = "http://a.example/news/harbour.html"
     save(visit(old, *article("harbour"), "A heading of its own", title="harbour"))
-    before = rows("SELECT id, first_seen FROM page")
+    before = rows("SELECT id, first_seen FROM page ORDER BY id")
     saved = save(moved("harbour", new, old, texts=[*article("harbour"), "A heading of its own"]))[0]
     assert (saved.state, saved.moved, saved.refreshed, saved.stored) == (PageState.UNCHANGED, 1, 3, 0)
-    assert rows("SELECT id, first_seen FROM page") == before
+    assert rows("SELECT id, first_seen FROM page ORDER BY id") == before
     site = url_key(new).split("/")[2].removeprefix("www.")
     assert rows("SELECT url, url_key, site, visits, changes, misses FROM page") == [
         {"url": new, "url_key": new, "site": site, "visits": 2, "changes": 0, "misses": 0}

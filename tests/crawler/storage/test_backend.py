@@ -41,7 +41,7 @@ def take_elsewhere(database):
 
     yield start
     for process in started:
-        process.communicate(timeout=30)
+        process.communicate(timeout=300)
 
 
 def locks(database):
@@ -80,7 +80,7 @@ def test_a_process_that_is_killed_has_no_part_any_more(database, take_elsewhere)
     assert not mine.alone
     mine.close()
     other.kill()
-    other.wait(30)
+    other.wait(300)
     assert locks(database) == ["blocks.db-crawl-1"]
     again = CrawlFileLock.acquire(database, 1)
     assert again.alone

@@ -51,19 +51,19 @@ def test_a_crawl_is_seeded_once(engine, joining, now, rows):
     assert str(rows("SELECT seeded FROM crawl")[0]["seeded"]).startswith("2024-05-01 12:00:00")
 
 
-def test_after_a_finished_crawl_a_new_one_begins_without_its_requests(engine, joining, wanted, now, rows):
+def test_after_a_finished_crawl_a_new_one_begins_without_its_requests(engine, joining, record, now, rows):
     for crawl in (joining(), joining(pages="3"), joining("other")):
         with write_transaction(engine) as connection:
-            add_requests(connection, crawl.crawl_id, [wanted("a")], now)
+            add_requests(connection, crawl.crawl_id, [record("a")], now)
     finish(engine, 1)
     assert joining() == JoinedCrawl(4, seeded=False, resumed=False)
     assert rows("SELECT crawl_id FROM request ORDER BY crawl_id") == [{"crawl_id": 2}, {"crawl_id": 3}]
 
 
-def test_a_fresh_start_replaces_an_open_crawl(engine, joining, wanted, now, rows):
+def test_a_fresh_start_replaces_an_open_crawl(engine, joining, record, now, rows):
     joining()
     with write_transaction(engine) as connection:
-        add_requests(connection, 1, [wanted("a")], now)
+        add_requests(connection, 1, [record("a")], now)
     assert joining(fresh=True) == JoinedCrawl(2, seeded=False, resumed=False)
     assert rows("SELECT id, state, reason, finished IS NULL AS running FROM crawl ORDER BY id") == [
         {"id": 1, "state": "finished", "reason": "replaced", "running": 0},

@@ -36,11 +36,11 @@ def retry(engine):
 
 
 @pytest.fixture
-def fail(store_wanted, take, wanted, end):
+def fail(store_requests, take, record, end):
     """Store requests and let them fail: outcome by key."""
 
     def run(outcomes, **values):
-        store_wanted(*(wanted(key, **values) for key in outcomes))
+        store_requests(*(record(key, **values) for key in outcomes))
         for leased in take():
             end([leased], FAILED, outcomes[leased.record.key], error="the server said no")
 
@@ -53,9 +53,9 @@ def test_an_empty_database_has_nothing_waiting(seen, now):
     assert seen(crawls.count_due, now, RevisitBounds()) == crawls.DueCounts(0, 0, 0, 0)
 
 
-def test_the_requests_of_an_open_crawl_are_told_apart(seen, fail, store_wanted, take, wanted, now):
+def test_the_requests_of_an_open_crawl_are_told_apart(seen, fail, store_requests, take, record, now):
     fail({"a": "download_failed", "b": "http_error", "c": "http_error"})
-    store_wanted(*(wanted(key) for key in "defg"))
+    store_requests(*(record(key) for key in "defg"))
     take("one", limit=1)
     take("two", limit=1, seconds=90)
     (queue,) = seen(crawls.crawl_queues)
@@ -65,8 +65,8 @@ def test_the_requests_of_an_open_crawl_are_told_apart(seen, fail, store_wanted, 
     assert list(queue.failed.items()) == [("http_error", 2), ("download_failed", 1)]
 
 
-def test_who_does_not_renew_is_not_at_it_any_more(seen, crawl_id, store_wanted, take, wanted, now):
-    store_wanted(wanted("a"), wanted("b"))
+def test_who_does_not_renew_is_not_at_it_any_more(seen, crawl_id, store_requests, take, record, now):
+    store_requests(record("a"), record("b"))
     take("one", limit=1)
     take("two", limit=1, seconds=90)
     (queue,) = seen(crawls.crawl_queues, now + timedelta(seconds=61))
@@ -145,8 +145,8 @@ def test_the_same_command_joins_a_crawl_with_requests_to_retry(engine, crawl_id,
     assert [leased.record.key for leased in take()] == ["a"]
 
 
-def test_what_has_not_failed_is_left_as_it_is(rows, store_wanted, take, wanted, end, retry):
-    store_wanted(wanted("done"), wanted("leased"), wanted("queued", priority=-1))
+def test_what_has_not_failed_is_left_as_it_is(rows, store_requests, take, record, end, retry):
+    store_requests(record("done"), record("leased"), record("queued", priority=-1))
     end(take(limit=1))
     take(limit=1)
     before = rows("SELECT * FROM request ORDER BY id")
@@ -194,8 +194,8 @@ def test_a_crawl_that_ends_as_its_requests_are_queued_again_stays_open(engine, c
     assert rows("SELECT state FROM crawl") == [{"state": "open"}]
 
 
-def test_a_crawl_that_ends_while_requests_are_leased_stays_open(engine, crawl_id, store_wanted, take, wanted, rows):
-    store_wanted(wanted("a"))
+def test_a_crawl_that_ends_while_requests_are_leased_stays_open(engine, crawl_id, store_requests, take, record, rows):
+    store_requests(record("a"))
     take()
     with write_transaction(engine) as connection:
         end_crawl(connection, crawl_id, "finished", {}, finished=True)
@@ -211,8 +211,8 @@ def test_a_process_at_the_crawl_goes_on_with_what_is_queued_again(engine, crawl_
     assert leased.attempts == 0
 
 
-def test_a_lost_lease_proves_nothing_after_a_retry(store_wanted, take, wanted, end, retry, rows):
-    store_wanted(wanted("a"))
+def test_a_lost_lease_proves_nothing_after_a_retry(store_requests, take, record, end, retry, rows):
+    store_requests(record("a"))
     (leased,) = take()
     end([leased], FAILED, "http_error")
     retry()
@@ -269,8 +269,8 @@ def test_a_crawl_that_was_taken_for_killed_ends_with_its_own_reason(engine):
     assert row == ("finished", "finished")
 
 
-def test_a_killed_crawl_with_requests_stays_open_to_be_continued(engine, store_wanted, wanted, seen):
-    store_wanted(wanted("a"))
+def test_a_killed_crawl_with_requests_stays_open_to_be_continued(engine, store_requests, record, seen):
+    store_requests(record("a"))
     with write_transaction(engine) as connection:
         clock = requests.database_now(connection)
         connection.execute(

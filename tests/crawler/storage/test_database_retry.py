@@ -171,16 +171,16 @@ def test_another_writer_s_lock_is_waited_for(url, engine, rows):
 
 
 def test_the_wait_has_an_end_and_is_not_begun_again():
-    writer = RetryingWriter(2)
+    writer = RetryingWriter(5)
     with opened_engine(NOBODY) as engine:
         began = monotonic()
-        with pytest.raises(StoreError, match=r"cannot be reached.*DATABASE_WAIT_SECONDS=2"):
+        with pytest.raises(StoreError, match=r"cannot be reached.*DATABASE_WAIT_SECONDS=5"):
             writer.write(engine, lambda _: None)
-        assert 2 <= monotonic() - began < 20
+        assert 5 <= monotonic() - began < 120
         began = monotonic()
         with pytest.raises(StoreError, match="cannot be reached"):
             writer.write(engine, lambda _: None)
-        assert monotonic() - began < 2
+        assert monotonic() - began < 5
 
 
 def test_whoever_waits_can_be_told_to_stop():
@@ -196,7 +196,7 @@ def test_whoever_waits_can_be_told_to_stop():
     thread = Thread(target=write)
     thread.start()
     writer.stop_waiting()
-    thread.join(30)
+    thread.join(300)
     assert len(failures) == 1
 
 

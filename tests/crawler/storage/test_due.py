@@ -66,9 +66,9 @@ def ask(engine):
 def begin(engine):
     def of(revisits, spider="one", arguments=None):
         with write_transaction(engine) as connection:
-            wanted = [(revisit, request_for(revisit.url)) for revisit in revisits]
+            requests_of_revisits = [(revisit, request_for(revisit.url)) for revisit in revisits]
             arguments = (arguments or {"a": "1"}) | {RECRAWL: "{}"}
-            begun = due.begin_recrawl(connection, spider, arguments, wanted, 60.0)
+            begun = due.begin_recrawl(connection, spider, arguments, requests_of_revisits, 60.0)
             return None if begun is None else begun.added
 
     return of

@@ -16,7 +16,7 @@ from crawler.visit import LeaseToken, Outcome, RequestRecord, Visit
 URL = "https://a.example/1"
 SETTINGS = {"CLEANING_METHOD": "default", "CLEANING_OPTIONS": {}, "RENDER": False}
 READER = ReadPolicy(PageOrigin("one", {"a": "1"}, SETTINGS), "default", keep_html=True)
-WANTED = RequestRecord("key", URL, "a.example", callback="parse_article", cb_kwargs={"n": 1})
+RECORD = RequestRecord("key", URL, "a.example", callback="parse_article", cb_kwargs={"n": 1})
 
 
 @pytest.fixture
@@ -33,10 +33,10 @@ def keep(engine):
 def read(visit):
     """A visit of a page with validators."""
 
-    def make(wanted=WANTED, **values):
-        page_visit = visit(wanted.url, "one", body=b"the body")
+    def make(record=RECORD, **values):
+        page_visit = visit(record.url, "one", body=b"the body")
         fetched = replace(page_visit.page.fetched, etag='"tag"', last_modified="Monday")
-        return replace(page_visit, page=replace(page_visit.page, fetched=fetched), request=wanted, **values)
+        return replace(page_visit, page=replace(page_visit.page, fetched=fetched), request=record, **values)
 
     return make
 
@@ -45,9 +45,9 @@ def read(visit):
 def ask(engine, now):
     """Return what is known where these requests are leased."""
 
-    def of(*wanted, reader=READER, attempts=0):
+    def of(*records, reader=READER, attempts=0):
         leased = [
-            LeasedRequest(LeaseToken(number, "one"), record, attempts, now) for number, record in enumerate(wanted)
+            LeasedRequest(LeaseToken(number, "one"), record, attempts, now) for number, record in enumerate(records)
         ]
         with engine.connect() as connection:
             return find_validators(connection, reader, leased)
@@ -57,7 +57,7 @@ def ask(engine, now):
 
 def test_a_page_is_known_by_the_request_that_read_it(keep, read, ask):
     keep(read())
-    assert ask(replace(WANTED, url="https://a.example/other"), WANTED) == {
+    assert ask(replace(RECORD, url="https://a.example/other"), RECORD) == {
         1: PageValidators(xxh64_intdigest(b"the body"), '"tag"', "Monday")
     }
 
@@ -75,7 +75,7 @@ def test_a_page_is_known_by_the_request_that_read_it(keep, read, ask):
 )
 def test_another_request_is_for_another_reading(keep, read, ask, other):
     keep(read())
-    assert ask(replace(WANTED, **other)) == {}
+    assert ask(replace(RECORD, **other)) == {}
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_another_request_is_for_another_reading(keep, read, ask, other):
 )
 def test_another_crawl_reads_pages_in_another_way(keep, read, ask, reader):
     keep(read())
-    assert ask(WANTED, reader=reader) == {}
+    assert ask(RECORD, reader=reader) == {}
 
 
 @pytest.mark.parametrize(
@@ -99,26 +99,26 @@ def test_another_crawl_reads_pages_in_another_way(keep, read, ask, reader):
 )
 def test_a_page_whose_callback_yields_more_is_not_known(keep, read, ask, values):
     keep(read(**values))
-    assert ask(WANTED) == {}
+    assert ask(RECORD) == {}
 
 
 def test_a_request_that_is_made_once_more_is_made_in_full(keep, read, ask):
     keep(read())
-    assert ask(WANTED, attempts=1) == {}
+    assert ask(RECORD, attempts=1) == {}
 
 
 def test_a_retired_page_is_read_again(keep, read, ask, now):
     keep(read())
-    keep(Visit(URL, now + timedelta(days=1), Outcome.NOT_FOUND, 410, request=WANTED))
-    assert ask(WANTED) == {}
+    keep(Visit(URL, now + timedelta(days=1), Outcome.NOT_FOUND, 410, request=RECORD))
+    assert ask(RECORD) == {}
 
 
 def test_a_page_under_a_canonical_key_is_known_to_its_own_visit(keep, read, visit, ask):
     page_visit = visit(f"{URL}?from=feed", "one", canonical=URL)
-    keep(replace(page_visit, request=replace(WANTED, url=page_visit.url)))
-    assert ask(replace(WANTED, url=page_visit.url)) == {}
-    assert ask(WANTED) == {}
-    assert list(ask(replace(WANTED, url=page_visit.url, meta={REVISIT_KEY: URL}))) == [0]
+    keep(replace(page_visit, request=replace(RECORD, url=page_visit.url)))
+    assert ask(replace(RECORD, url=page_visit.url)) == {}
+    assert ask(RECORD) == {}
+    assert list(ask(replace(RECORD, url=page_visit.url, meta={REVISIT_KEY: URL}))) == [0]
 
 
 def test_nothing_is_asked_for_no_requests(ask):
@@ -127,42 +127,42 @@ def test_nothing_is_asked_for_no_requests(ask):
 
 @pytest.fixture
 def spared(engine):
-    def of(*wanted, now):
+    def of(*records, now):
         with engine.connect() as connection:
-            return keys_not_due(connection, wanted, now, RevisitBounds())
+            return keys_not_due(connection, records, now, RevisitBounds())
 
     return of
 
 
 def test_stored_pages_and_sections_have_a_time_of_their_own(keep, read, spared, now):
-    listing = replace(WANTED, key="listing", url="https://a.example/")
-    keep(read(), Visit(listing.url, now, Outcome.SECTION, request=listing, requests=(WANTED,)))
-    new = replace(WANTED, key="new", url="https://a.example/new")
-    posted = replace(WANTED, key="posted", method="POST")
-    assert spared(WANTED, listing, new, posted, now=now) == {"key", "listing"}
-    assert spared(WANTED, now=now + timedelta(days=99)) == {"key"}  # its own re-visit is another request
+    listing = replace(RECORD, key="listing", url="https://a.example/")
+    keep(read(), Visit(listing.url, now, Outcome.SECTION, request=listing, requests=(RECORD,)))
+    new = replace(RECORD, key="new", url="https://a.example/new")
+    posted = replace(RECORD, key="posted", method="POST")
+    assert spared(RECORD, listing, new, posted, now=now) == {"key", "listing"}
+    assert spared(RECORD, now=now + timedelta(days=99)) == {"key"}  # its own re-visit is another request
     assert spared(now=now) == frozenset()
 
 
 def test_a_retired_page_is_looked_for_where_something_leads_there_again(keep, read, spared, now):
     keep(read())
-    keep(Visit(URL, now + timedelta(days=1), Outcome.NOT_FOUND, 410, request=WANTED))
-    assert spared(WANTED, now=now + timedelta(days=1, hours=1)) == {"key"}
-    assert spared(WANTED, now=now + timedelta(days=99)) == frozenset()
+    keep(Visit(URL, now + timedelta(days=1), Outcome.NOT_FOUND, 410, request=RECORD))
+    assert spared(RECORD, now=now + timedelta(days=1, hours=1)) == {"key"}
+    assert spared(RECORD, now=now + timedelta(days=99)) == frozenset()
     # Its time was written by a clock that was ahead.
-    assert spared(WANTED, now=now - timedelta(days=99)) == frozenset()
+    assert spared(RECORD, now=now - timedelta(days=99)) == frozenset()
 
 
 def test_pages_that_cannot_be_visited_by_themselves_are_not_spared(engine, visit, spared, now):
     store = Store(engine)
     store.save(store.begin_crawl("one", {}), [visit(URL, "one")])
-    assert spared(WANTED, now=now) == frozenset()
+    assert spared(RECORD, now=now) == frozenset()
 
 
-def test_spared_requests_are_done_without_being_made(engine, crawl_id, wanted, take, rows, now):
+def test_spared_requests_are_done_without_being_made(engine, crawl_id, record, take, rows, now):
     with engine.begin() as connection:
-        added = add_due_requests(connection, crawl_id, [wanted("b"), wanted("a"), wanted("c")], {"b"}, now)
-        again = add_due_requests(connection, crawl_id, [wanted("a"), wanted("b")], {"a", "b"}, now)
+        added = add_due_requests(connection, crawl_id, [record("b"), record("a"), record("c")], {"b"}, now)
+        again = add_due_requests(connection, crawl_id, [record("a"), record("b")], {"a", "b"}, now)
     assert (added.queued, added.not_due) == (2, {"b"})
     assert (again.queued, again.not_due) == (0, frozenset())
     assert [leased_request.record.key for leased_request in take()] == ["a", "c"]

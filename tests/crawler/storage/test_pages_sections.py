@@ -27,11 +27,11 @@ def keep(engine):
 
 
 @pytest.fixture
-def listing(now, wanted):
+def listing(now, record):
     """A visit of the section that leads to requests with these keys."""
 
     def make(*keys, day=0, request=WANTED, outcome=Outcome.SECTION, **values):
-        children = tuple(wanted(key) for key in keys)
+        children = tuple(record(key) for key in keys)
         return Visit(request.url, now + timedelta(days=day), outcome, request=request, requests=children, **values)
 
     return make
@@ -80,9 +80,9 @@ def test_a_section_that_is_empty_now_has_changed(keep, listing, section):
     assert (section()["visits"], section()["changes"]) == (2, 1)
 
 
-def test_what_sets_equal_requests_apart_is_not_hashed(wanted):
-    assert links_hash([wanted("a+1"), wanted("b")]) == links_hash([wanted("b"), wanted("a+2")])
-    assert links_hash([wanted("a")]) != links_hash([])
+def test_what_sets_equal_requests_apart_is_not_hashed(record):
+    assert links_hash([record("a+1"), record("b")]) == links_hash([record("b"), record("a+2")])
+    assert links_hash([record("a")]) != links_hash([])
 
 
 def test_a_section_is_retired_after_so_many_misses_and_returns(keep, listing, section):

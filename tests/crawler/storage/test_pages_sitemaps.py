@@ -19,7 +19,7 @@ SEEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER, SOONER = "2026-03-05", "2026-02-01"
 
 
-def wanted(number, lastmod=None):
+def record(number, lastmod=None):
     url = f"https://{HOST}/{number}"
     return RequestRecord(url, url, HOST, callback="parse_article", meta={} if lastmod is None else {"lastmod": lastmod})
 
@@ -33,7 +33,7 @@ def keep(engine, visit):
     def save(texts, visit_time=SEEN):
         visits = []
         for number, text in texts.items():
-            request = wanted(number, LATER)
+            request = record(number, LATER)
             unread = Visit(request.url, visit_time, Outcome.NOT_MODIFIED, 304, request=request)
             visits.append(unread if text is None else replace(visit(request.url, text), at=visit_time, request=request))
         store.save(crawl_id, visits)
@@ -49,7 +49,7 @@ def tell(engine):
 
     def say(lastmods):
         with engine.begin() as connection:
-            record_lastmods(connection, [wanted(number, lastmod) for number, lastmod in lastmods.items()], SEEN)
+            record_lastmods(connection, [record(number, lastmod) for number, lastmod in lastmods.items()], SEEN)
 
     return say
 

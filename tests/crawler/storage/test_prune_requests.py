@@ -38,12 +38,12 @@ def frontier(engine, now):
         connection.execute(insert(section), [make_section(number, record, now) for number, record in enumerate(ASKED)])
 
 
-def make_section(number, wanted, now):
+def make_section(number, record, now):
     seen = now + timedelta(days=number)
     return {
-        "url": wanted.url,
-        "url_key": "https://a.example/1?a=1&b=2" if wanted.key == "a" else wanted.url,
-        "site": "a.example" if "a.example" in wanted.host else wanted.host,
+        "url": record.url,
+        "url_key": "https://a.example/1?a=1&b=2" if record.key == "a" else record.url,
+        "site": "a.example" if "a.example" in record.host else record.host,
         "spider": "one",
         "cb_kwargs": {},
         "arguments": {},

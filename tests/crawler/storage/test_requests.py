@@ -37,32 +37,32 @@ FULL = RequestRecord(
 )
 
 
-def test_what_is_wanted_comes_back_as_it_was(store_wanted, take, now):
-    store_wanted(FULL)
+def test_what_is_wanted_comes_back_as_it_was(store_requests, take, now):
+    store_requests(FULL)
     (leased,) = take()
     assert leased.record == FULL
     assert (leased.attempts, leased.start_at) == (0, now)
 
 
-def test_the_same_key_is_stored_once_a_crawl(engine, crawl_id, other_crawl_id, wanted, now, rows):
+def test_the_same_key_is_stored_once_a_crawl(engine, crawl_id, other_crawl_id, record, now, rows):
     with write_transaction(engine) as connection:
-        assert add_requests(connection, crawl_id, [wanted("b"), wanted("a"), wanted("b")], now) == 2
-        assert add_requests(connection, crawl_id, [wanted("a"), wanted("c")], now) == 1
-        assert add_requests(connection, other_crawl_id, [wanted("a")], now) == 1
+        assert add_requests(connection, crawl_id, [record("b"), record("a"), record("b")], now) == 2
+        assert add_requests(connection, crawl_id, [record("a"), record("c")], now) == 1
+        assert add_requests(connection, other_crawl_id, [record("a")], now) == 1
         assert add_requests(connection, crawl_id, [], now) == 0
     assert [row["key"] for row in rows("SELECT key FROM request ORDER BY id")] == ["a", "b", "c", "a"]
 
 
-def test_a_key_that_has_ended_is_not_stored_again(store_wanted, take, wanted, end):
-    assert store_wanted(wanted("a")) == 1
+def test_a_key_that_has_ended_is_not_stored_again(store_requests, take, record, end):
+    assert store_requests(record("a")) == 1
     end(take(), RequestState.DONE)
-    assert store_wanted(wanted("a")) == 0
+    assert store_requests(record("a")) == 0
 
 
 @pytest.mark.postgresql
-def test_the_same_keys_from_two_writers_in_opposite_orders_are_stored_once(url, engine, crawl_id, wanted, now, rows):
+def test_the_same_keys_from_two_writers_in_opposite_orders_are_stored_once(url, engine, crawl_id, record, now, rows):
     """Each would wait for the other if it inserted them in the order given."""
-    forth = [wanted(f"{number:05}") for number in range(1500)]
+    forth = [record(f"{number:05}") for number in range(1500)]
     added, ready = [], Barrier(2)
 
     def store(ones):
@@ -81,8 +81,8 @@ def test_the_same_keys_from_two_writers_in_opposite_orders_are_stored_once(url, 
     assert rows("SELECT count(*) AS n FROM request") == [{"n": 1500}]
 
 
-def test_an_acknowledged_request_has_ended(store_wanted, take, wanted, end, rows):
-    store_wanted(wanted("a"), wanted("b"))
+def test_an_acknowledged_request_has_ended(store_requests, take, record, end, rows):
+    store_requests(record("a"), record("b"))
     first, second = take()
     assert end([first], RequestState.DONE) == {first.lease_token.request_id}
     end([second], RequestState.FAILED, outcome="http_error", error=f"\x00{'x' * 600}")
@@ -94,18 +94,18 @@ def test_an_acknowledged_request_has_ended(store_wanted, take, wanted, end, rows
     assert take() == []
 
 
-def test_a_ticket_is_good_for_one_end(store_wanted, take, wanted, end, rows):
-    store_wanted(wanted("a"))
+def test_a_ticket_is_good_for_one_end(store_requests, take, record, end, rows):
+    store_requests(record("a"))
     leased = take()
     end(leased, RequestState.DONE)
     assert end(leased, RequestState.FAILED) == set()
     assert rows("SELECT state FROM request") == [{"state": "done"}]
 
 
-def test_a_lost_lease_is_not_acknowledged_and_the_others_of_the_batch_are(store_wanted, take, wanted, end, now, rows):
-    store_wanted(wanted("a"))
+def test_a_lost_lease_is_not_acknowledged_and_the_others_of_the_batch_are(store_requests, take, record, end, now, rows):
+    store_requests(record("a"))
     (lost,) = take("one", seconds=10)
-    store_wanted(wanted("b"))
+    store_requests(record("b"))
     held = take("one", limit=1)
     (again,) = take("two", now=now + timedelta(seconds=11))
     assert again.lease_token.request_id == lost.lease_token.request_id
@@ -119,8 +119,8 @@ def test_nothing_acknowledged_is_nothing(engine, now):
         assert acknowledge_requests(connection, [Ack(LeaseToken(1, "none"), RequestState.DONE, "page")], now) == set()
 
 
-def test_a_request_to_try_again_waits_and_counts_the_attempt(store_wanted, take, wanted, end, now):
-    store_wanted(wanted("a"))
+def test_a_request_to_try_again_waits_and_counts_the_attempt(store_requests, take, record, end, now):
+    store_requests(record("a"))
     later = now + timedelta(seconds=5)
     end(take(), RequestState.QUEUED, outcome="download_failed", not_before=later)
     assert take(now=now + timedelta(seconds=4)) == []
@@ -133,8 +133,8 @@ def test_leased_is_no_end():
         Ack(LeaseToken(7, "one"), RequestState.LEASED, "page")
 
 
-def test_what_is_given_back_was_never_leased(engine, store_wanted, take, wanted, rows):
-    store_wanted(wanted("a"), wanted("b"))
+def test_what_is_given_back_was_never_leased(engine, store_requests, take, record, rows):
+    store_requests(record("a"), record("b"))
     leased = take("one")
     with write_transaction(engine) as connection:
         release_leases(connection, [leased_request.lease_token for leased_request in leased])
@@ -149,8 +149,8 @@ def test_what_is_given_back_was_never_leased(engine, store_wanted, take, wanted,
     assert {leased_request.record.key for leased_request in again} == {"a", "b"}
 
 
-def test_a_renewed_lease_lasts(engine, crawl_id, store_wanted, take, wanted, now):
-    store_wanted(wanted("a"), wanted("b"))
+def test_a_renewed_lease_lasts(engine, crawl_id, store_requests, take, record, now):
+    store_requests(record("a"), record("b"))
     take("one", seconds=10)
     with write_transaction(engine) as connection:
         assert renew_lease(connection, crawl_id, "one", now + timedelta(seconds=20)) == 2
@@ -161,9 +161,9 @@ def test_a_renewed_lease_lasts(engine, crawl_id, store_wanted, take, wanted, now
 
 
 @pytest.mark.postgresql
-def test_renewing_waits_for_nobody_who_acknowledges(engine, crawl_id, store_wanted, take, wanted, now):
+def test_renewing_waits_for_nobody_who_acknowledges(engine, crawl_id, store_requests, take, record, now):
     """The other way round they would wait for each other."""
-    store_wanted(wanted("a"), wanted("b"))
+    store_requests(record("a"), record("b"))
     first, _ = take("one")
     with write_transaction(engine) as acknowledging:
         acknowledge_requests(acknowledging, [Ack(first.lease_token, RequestState.DONE, "page")], now)
@@ -171,8 +171,8 @@ def test_renewing_waits_for_nobody_who_acknowledges(engine, crawl_id, store_want
             assert renew_lease(connection, crawl_id, "one", now + timedelta(seconds=20)) == 1
 
 
-def test_a_crawl_that_opens_takes_all_leases_back(engine, crawl_id, store_wanted, take, wanted):
-    store_wanted(wanted("a"), wanted("b"))
+def test_a_crawl_that_opens_takes_all_leases_back(engine, crawl_id, store_requests, take, record):
+    store_requests(record("a"), record("b"))
     take("dead")
     with write_transaction(engine) as connection:
         assert release_all_leases(connection, crawl_id) == 2
@@ -180,12 +180,12 @@ def test_a_crawl_that_opens_takes_all_leases_back(engine, crawl_id, store_wanted
     assert [leased_request.attempts for leased_request in take("one")] == [0, 0]
 
 
-def test_an_id_is_never_given_out_again(engine, crawl_id, store_wanted, wanted, now):
+def test_an_id_is_never_given_out_again(engine, crawl_id, store_requests, record, now):
     """An old lease_token would be good for somebody else's request."""
-    store_wanted(wanted("a"), wanted("b"))
+    store_requests(record("a"), record("b"))
     with write_transaction(engine) as connection:
         connection.execute(request.delete())
-        add_requests(connection, crawl_id, [wanted("c")], now)
+        add_requests(connection, crawl_id, [record("c")], now)
         assert connection.scalars(select(request.c.id)).all() == [3]
 
 

@@ -54,29 +54,29 @@ def look(engine, crawl_id, now):
     return ask
 
 
-def test_the_greatest_priority_is_first_then_the_oldest(store_wanted, take, wanted):
-    store_wanted(wanted("a"), wanted("b", priority=-1), wanted("c", priority=2), wanted("d"), wanted("e", priority=2))
+def test_the_greatest_priority_is_first_then_the_oldest(store_requests, take, record):
+    store_requests(record("a"), record("b", priority=-1), record("c", priority=2), record("d"), record("e", priority=2))
     assert keys(take(limit=3)) == ["c", "e", "a"]
     assert keys(take()) == ["d", "b"]
 
 
-def test_hosts_of_one_priority_take_turns(store_wanted, take, wanted):
-    store_wanted(*(wanted(f"{name}{number}", host=name) for name in "abc" for number in range(3)))
+def test_hosts_of_one_priority_take_turns(store_requests, take, record):
+    store_requests(*(record(f"{name}{number}", host=name) for name in "abc" for number in range(3)))
     assert keys(take(limit=4)) == ["a0", "b0", "c0", "a1"]
     assert keys(take(limit=3, after_host="a")) == ["b1", "c1", "a2"]
 
 
-def test_a_greater_priority_goes_before_turns(store_wanted, take, wanted):
-    store_wanted(
-        *(wanted(f"a{number}", host="a") for number in range(3)),
-        *(wanted(f"z{number}", host="z", priority=1) for number in range(3)),
+def test_a_greater_priority_goes_before_turns(store_requests, take, record):
+    store_requests(
+        *(record(f"a{number}", host="a") for number in range(3)),
+        *(record(f"z{number}", host="z", priority=1) for number in range(3)),
     )
     assert keys(take(limit=4)) == ["z0", "z1", "z2", "a0"]
 
 
-def test_every_one_of_thousands_of_hosts_has_its_turn(store_wanted, take, wanted):
+def test_every_one_of_thousands_of_hosts_has_its_turn(store_requests, take, record):
     names = [f"h{number:04}" for number in range(1000)]
-    store_wanted(*(wanted(f"{name}/{page}", host=name) for name in names for page in range(2)))
+    store_requests(*(record(f"{name}/{page}", host=name) for name in names for page in range(2)))
     served, after = [], ""
     while len(served) < len(names):
         leased = take(limit=50, after_host=after)
@@ -85,31 +85,31 @@ def test_every_one_of_thousands_of_hosts_has_its_turn(store_wanted, take, wanted
     assert served == names
 
 
-def test_hosts_that_cannot_be_asked_now_do_not_hide_the_one_that_can(engine, store_wanted, take, wanted, now):
+def test_hosts_that_cannot_be_asked_now_do_not_hide_the_one_that_can(engine, store_requests, take, record, now):
     names = [f"h{number:04}" for number in range(500)]
-    store_wanted(*(wanted(name, host=name) for name in names))
+    store_requests(*(record(name, host=name) for name in names))
     values = {"delay": 0.0, "refusals": 1, "paused_until": now + timedelta(seconds=100)}
     with engine.begin() as connection:
         connection.execute(insert(host), [values | {"host": name} for name in names if name != "h0450"])
     assert keys(take(after_host="h0001")) == ["h0450"]
 
 
-def test_a_request_without_a_host_is_leased_too(store_wanted, take, wanted):
-    store_wanted(wanted("a", host=""), wanted("b", host="b"))
+def test_a_request_without_a_host_is_leased_too(store_requests, take, record):
+    store_requests(record("a", host=""), record("b", host="b"))
     assert keys(take()) == ["a", "b"]
-    store_wanted(wanted("c", host=""))
+    store_requests(record("c", host=""))
     assert keys(take(after_host="b")) == ["c"]
 
 
-def test_other_crawls_are_others(engine, other_crawl_id, store_wanted, wanted, terms):
-    store_wanted(wanted("a"))
+def test_other_crawls_are_others(engine, other_crawl_id, store_requests, record, terms):
+    store_requests(record("a"))
     with write_transaction(engine) as connection:
         assert lease_requests(connection, other_crawl_id, terms()) == []
 
 
 @pytest.mark.postgresql
-def test_two_that_lease_at_once_get_different_requests(url, engine, crawl_id, store_wanted, wanted, terms):
-    store_wanted(*(wanted(f"{number:03}", host=f"h{number % 3}") for number in range(200)))
+def test_two_that_lease_at_once_get_different_requests(url, engine, crawl_id, store_requests, record, terms):
+    store_requests(*(record(f"{number:03}", host=f"h{number % 3}") for number in range(200)))
     ready, got = Barrier(4), []
 
     def work(name):
@@ -128,15 +128,15 @@ def test_two_that_lease_at_once_get_different_requests(url, engine, crawl_id, st
 
 
 @pytest.mark.postgresql
-def test_a_request_that_is_locked_is_left_alone(url, engine, store_wanted, take, wanted):
-    store_wanted(wanted("a"), wanted("b"))
+def test_a_request_that_is_locked_is_left_alone(url, engine, store_requests, take, record):
+    store_requests(record("a"), record("b"))
     with opened_engine(url) as other, write_transaction(other) as connection:
         connection.execute(text("DELETE FROM request WHERE key = 'a'"))
         assert keys(take()) == ["b"]
 
 
-def test_the_requests_to_a_host_are_its_delay_apart(engine, store_wanted, take, wanted, now):
-    store_wanted(*(wanted(f"a{number}", host="a") for number in range(9)), wanted("b", host="b"))
+def test_the_requests_to_a_host_are_its_delay_apart(engine, store_requests, take, record, now):
+    store_requests(*(record(f"a{number}", host="a") for number in range(9)), record("b", host="b"))
     with write_transaction(engine) as connection:
         set_host_delays(connection, {"a": 1.5})
     leased = take("one", horizon=4)
@@ -147,11 +147,11 @@ def test_the_requests_to_a_host_are_its_delay_apart(engine, store_wanted, take, 
     assert seconds(take("one", horizon=7, now=now + timedelta(seconds=1)), now) == [7.5]
 
 
-def test_two_crawls_keep_a_host_s_delay_together(engine, crawl_id, other_crawl_id, wanted, terms, now):
+def test_two_crawls_keep_a_host_s_delay_together(engine, crawl_id, other_crawl_id, record, terms, now):
     with write_transaction(engine) as connection:
         set_host_delays(connection, {"a.example": 2})
         for own_crawl_id in (crawl_id, other_crawl_id):
-            add_requests(connection, own_crawl_id, [wanted("a"), wanted("b")], now)
+            add_requests(connection, own_crawl_id, [record("a"), record("b")], now)
     starts = []
     for own_crawl_id in (crawl_id, other_crawl_id, crawl_id, other_crawl_id):
         with write_transaction(engine) as connection:
@@ -159,23 +159,23 @@ def test_two_crawls_keep_a_host_s_delay_together(engine, crawl_id, other_crawl_i
     assert starts == [0, 2, 4, 6]
 
 
-def test_a_host_whose_turn_comes_within_the_horizon_is_asked_then(set_host, store_wanted, take, wanted, now):
+def test_a_host_whose_turn_comes_within_the_horizon_is_asked_then(set_host, store_requests, take, record, now):
     set_host("a", delay=1.0, next_at=now + timedelta(seconds=3))
-    store_wanted(wanted("a", host="a"))
+    store_requests(record("a", host="a"))
     assert take(horizon=2) == []
     assert seconds(take(horizon=3), now) == [3]
 
 
-def test_a_paused_host_is_passed_over_until_its_pause_ends(engine, store_wanted, take, wanted, now):
-    store_wanted(wanted("a", host="a"), wanted("b", host="b"))
+def test_a_paused_host_is_passed_over_until_its_pause_ends(engine, store_requests, take, record, now):
+    store_requests(record("a", host="a"), record("b", host="b"))
     with write_transaction(engine) as connection:
         until = pause_host(connection, "a", now, "captcha", first_seconds=60, max_seconds=600)
     assert keys(take()) == ["b"]
     assert keys(take(now=until)) == ["a"]
 
 
-def test_an_expired_lease_is_handed_on_as_a_further_attempt(store_wanted, take, wanted, now, rows):
-    store_wanted(wanted("a"))
+def test_an_expired_lease_is_handed_on_as_a_further_attempt(store_requests, take, record, now, rows):
+    store_requests(record("a"))
     for attempt in range(3):
         (leased,) = take(str(attempt), now=now + timedelta(seconds=11 * attempt), seconds=10)
         assert leased.attempts == attempt
@@ -185,19 +185,19 @@ def test_an_expired_lease_is_handed_on_as_a_further_attempt(store_wanted, take, 
     ]
 
 
-def test_a_clock_that_was_set_back_stops_nobody(set_host, store_wanted, take, wanted, now):
+def test_a_clock_that_was_set_back_stops_nobody(set_host, store_requests, take, record, now):
     years = timedelta(days=700)
     set_host("a", delay=1.0, next_at=now + years)
     set_host("b", paused_until=now + years)
-    store_wanted(wanted("a", host="a"), wanted("b", host="b"), wanted("c", host="c"))
+    store_requests(record("a", host="a"), record("b", host="b"), record("c", host="c"))
     take("one", now=now + years, limit=1, after_host="b")
     leased = take("two")
     assert sorted(keys(leased)) == ["a", "b", "c"]
     assert seconds(leased, now) == [0, 0, 0]
 
 
-def test_a_lease_from_a_clock_that_was_set_back_is_handed_on(store_wanted, take, wanted, now):
-    store_wanted(wanted("a"))
+def test_a_lease_from_a_clock_that_was_set_back_is_handed_on(store_requests, take, record, now):
+    store_requests(record("a"))
     take("one", now=now + timedelta(days=700), seconds=10)
     assert keys(take("two", seconds=10)) == ["a"]
 
@@ -225,32 +225,32 @@ def test_when_a_host_may_be_asked(values, opens, now):
     assert HostAvailability("a", **moments).available_at(now, 3600) == now + timedelta(seconds=opens)
 
 
-def test_where_nothing_is_left_there_is_no_outlook(look, store_wanted, take, wanted, end):
+def test_where_nothing_is_left_there_is_no_outlook(look, store_requests, take, record, end):
     assert look() == QueueStatus(0, 0, None)
-    store_wanted(wanted("a"))
+    store_requests(record("a"))
     end(take("one"), RequestState.DONE)
     assert look() == QueueStatus(0, 0, None)
 
 
-def test_what_others_have_leased_may_come_back(look, store_wanted, take, wanted, now):
-    store_wanted(wanted("a"), wanted("b"))
+def test_what_others_have_leased_may_come_back(look, store_requests, take, record, now):
+    store_requests(record("a"), record("b"))
     take("one", seconds=10)
     assert look("one") == QueueStatus(0, 0, None)
     assert look("two") == QueueStatus(0, 2, now + timedelta(seconds=10))
     assert look("two", now + timedelta(seconds=11)) == QueueStatus(0, 2, now + timedelta(seconds=11))
 
 
-def test_the_outlook_is_the_first_host_s_turn(look, set_host, store_wanted, wanted, now):
+def test_the_outlook_is_the_first_host_s_turn(look, set_host, store_requests, record, now):
     set_host("a", paused_until=now + timedelta(seconds=30))
     set_host("b", delay=1.0, next_at=now + timedelta(seconds=20))
     later = now + timedelta(seconds=25)
-    store_wanted(wanted("a", host="a"))
+    store_requests(record("a", host="a"))
     assert look() == QueueStatus(1, 0, now + timedelta(seconds=30))
-    store_wanted(wanted("c", host="c", not_before=later), wanted("d", host="c", not_before=later, priority=1))
+    store_requests(record("c", host="c", not_before=later), record("d", host="c", not_before=later, priority=1))
     assert look() == QueueStatus(1, 0, later)
-    store_wanted(wanted("b", host="b"))
+    store_requests(record("b", host="b"))
     assert look() == QueueStatus(1, 0, now + timedelta(seconds=20))
-    store_wanted(wanted("e", host="c"))
+    store_requests(record("e", host="c"))
     assert look() == QueueStatus(1, 0, now)
 
 
@@ -272,7 +272,7 @@ ACTIONS = st.lists(
 )
 @given(actions=ACTIONS)
 @pytest.mark.sqlite
-def test_no_host_is_asked_sooner_than_its_delay_and_nothing_is_lost(engine, new_crawl, wanted, terms, now, actions):
+def test_no_host_is_asked_sooner_than_its_delay_and_nothing_is_lost(engine, new_crawl, record, terms, now, actions):
     """Whoever leases, gives back or lets a lease expire."""
     crawl_id = new_crawl()
     moment = now
@@ -285,7 +285,7 @@ def test_no_host_is_asked_sooner_than_its_delay_and_nothing_is_lost(engine, new_
     for verb, first, second in actions:
         with write_transaction(engine) as connection:
             if verb == "add":
-                add_requests(connection, crawl_id, [wanted(f"{first}", host=f"h{second}")], moment)
+                add_requests(connection, crawl_id, [record(f"{first}", host=f"h{second}")], moment)
                 added_keys.add(f"{first}")
             elif verb == "take":
                 leased = lease_requests(connection, crawl_id, terms(f"{first}", now=moment, limit=second, seconds=20))

@@ -8,11 +8,11 @@ from crawler.storage.requests import add_requests, lease_requests, queue_status
 
 
 @pytest.fixture
-def crowd(engine, crawl_id, wanted, now):
+def crowd(engine, crawl_id, record, now):
     """10,000 queued requests of two hosts, which the database has counted."""
     with write_transaction(engine) as connection:
         add_requests(
-            connection, crawl_id, [wanted(f"{number:05}", host=f"h{number % 2}") for number in range(10_000)], now
+            connection, crawl_id, [record(f"{number:05}", host=f"h{number % 2}") for number in range(10_000)], now
         )
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("ANALYZE request"))

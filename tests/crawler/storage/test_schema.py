@@ -116,9 +116,9 @@ def test_upgrading_creates_all_tables_and_views_of_an_empty_database(empty):
 
 def test_upgrading_again_changes_nothing(engine, save, visit, rows):
     save(visit("https://a.example/1", "one bridge"))
-    before = contents(engine), rows("SELECT * FROM page"), rows("SELECT * FROM database_id")
+    before = contents(engine), rows("SELECT * FROM page ORDER BY id"), rows("SELECT * FROM database_id")
     schema.upgrade_schema(engine)
-    assert (contents(engine), rows("SELECT * FROM page"), rows("SELECT * FROM database_id")) == before
+    assert (contents(engine), rows("SELECT * FROM page ORDER BY id"), rows("SELECT * FROM database_id")) == before
 
 
 def test_a_later_revision_changes_the_tables_and_keeps_the_rows(empty, later, save_first, visit):
@@ -168,7 +168,7 @@ def test_a_database_of_the_first_schema_is_upgraded_with_its_rows(empty, save_fi
     save_first(visit("https://a.example/1", "one bridge", "* * *"))
     statements = (
         "SELECT id, spider, arguments, state, started FROM crawl",
-        "SELECT * FROM page",
+        "SELECT * FROM page ORDER BY id",
         "SELECT * FROM block",
     )
     before = columns(empty), [read(empty, statement) for statement in statements]
@@ -201,7 +201,7 @@ def test_a_revision_that_fails_leaves_the_database_as_it_was(empty, later, save_
     with pytest.raises(ZeroDivisionError):
         schema.upgrade_schema(empty, later)
     schema.check_schema(empty)
-    assert "note" not in read(empty, "SELECT * FROM page")[0]
+    assert "note" not in read(empty, "SELECT * FROM page ORDER BY id")[0]
     assert search_texts(empty, "bridge") == ["one bridge"]
 
 

@@ -154,7 +154,7 @@ def test_damaged_html_is_an_error_and_no_other_page():
         decompress(bytes(compressed[:-1]))
 
 
-def test_html_is_left_out_where_it_is_not_wanted(engine, visit, rows):
+def test_html_is_left_out_if_the_setting_is_off(engine, visit, rows):
     for keep, expected in ((False, None), (True, b"<p>"), (False, None)):
         store = Store(engine, keep_html=keep)
         store.save(store.begin_crawl("test", {}), [visit(A, body=b"<p>")])

@@ -95,8 +95,8 @@ def test_a_page_is_stored_with_the_way_to_visit_it_again(keep, read, stored):
 def test_what_refers_and_what_redirected_is_not_stored(keep, read, stored):
     headers = {"Referer": ["https://a.example/"], "Accept": ["text/html"]}
     meta = {"redirect_times": 1, "redirect_urls": [OTHER], "judge": False, REVISIT_KEY: URL}
-    wanted = RequestRecord("key", URL, "a.example", headers=headers, meta=meta)
-    keep(replace(read(URL, "one"), request=wanted))
+    record = RequestRecord("key", URL, "a.example", headers=headers, meta=meta)
+    keep(replace(read(URL, "one"), request=record))
     assert (stored().headers, stored().meta) == ({"Accept": ["text/html"]}, {"judge": False})
 
 

@@ -28,11 +28,11 @@ FAILED = {
 
 
 @pytest.fixture
-def leased(store_wanted, take, wanted):
+def leased(store_requests, take, record):
     """Store a request and lease it."""
 
     def store_and_lease(key="page", **values):
-        store_wanted(wanted(key, **values))
+        store_requests(record(key, **values))
         return take()[0]
 
     return store_and_lease
@@ -83,10 +83,10 @@ def test_errors_are_kept_where_there_is_something_to_mend(leased, bare, save_all
     assert errors == {"a": "HTTP status 500", "b": None}
 
 
-def test_the_page_its_children_and_the_end_come_together(leased, visit, wanted, save_all, states, rows):
+def test_the_page_its_children_and_the_end_come_together(leased, visit, record, save_all, states, rows):
     lease = leased()
     page = replace(
-        visit(lease.record.url, "A text."), lease_token=lease.lease_token, requests=(wanted("child"), wanted("page"))
+        visit(lease.record.url, "A text."), lease_token=lease.lease_token, requests=(record("child"), record("page"))
     )
     assert [result.state for result in save_all(page)] == [PageState.NEW]
     assert states() == {"page": ("done", "page", 0), "child": ("queued", None, 0)}
@@ -111,10 +111,10 @@ def test_a_visit_whose_lease_is_lost_harms_no_other(leased, take, visit, save_al
     assert states() == {"lost": ("leased", "lease_expired", 1), "held": ("done", "page", 1)}
 
 
-def test_a_visit_whose_lease_is_lost_leaves_nothing(leased, take, visit, wanted, save_all, rows, later):  # noqa: PLR0913, PLR0917 — fixtures
+def test_a_visit_whose_lease_is_lost_leaves_nothing(leased, take, visit, record, save_all, rows, later):  # noqa: PLR0913, PLR0917 — fixtures
     lost = leased("lost")
     take("two", now=later)
-    save_all(replace(visit(lost.record.url, "A text."), lease_token=lost.lease_token, requests=(wanted("orphan"),)))
+    save_all(replace(visit(lost.record.url, "A text."), lease_token=lost.lease_token, requests=(record("orphan"),)))
     assert (rows("SELECT * FROM page"), rows("SELECT * FROM block")) == ([], [])
     assert [row["key"] for row in rows("SELECT key FROM request")] == ["lost"]
 

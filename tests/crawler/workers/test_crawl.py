@@ -85,7 +85,7 @@ SECONDS = 60
 
 
 def rows(path, query):
-    with closing(sqlite3.connect(path, timeout=30)) as database:
+    with closing(sqlite3.connect(path, timeout=300)) as database:
         assert database.execute("pragma integrity_check").fetchone() == ("ok",)
         return sorted(database.execute(query).fetchall())
 
@@ -177,7 +177,7 @@ def wait_for_pages(crawl, path, pages):
     """Return once this many pages are stored, or the crawl has ended."""
     while runs_on(crawl):
         if path.exists():
-            with closing(sqlite3.connect(path, timeout=30)) as database:
+            with closing(sqlite3.connect(path, timeout=300)) as database:
                 try:
                     if database.execute("select count(*) from page").fetchone()[0] >= pages:
                         return

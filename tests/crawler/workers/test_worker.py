@@ -113,10 +113,11 @@ def test_what_is_sent_arrives_as_it_was():
     assert there_and_back(keys, SentFingerprint) == keys
 
 
-def test_the_structure_is_sent_if_it_is_wanted():
+def test_the_structure_is_sent_only_with_the_setting():
     page = fetched(PAGE.encode())
     with_structure, without_structure = (
-        replace(PageToClean.from_fetched(page, structure=wanted), method="default") for wanted in (True, False)
+        replace(PageToClean.from_fetched(page, structure=has_structure), method="default")
+        for has_structure in (True, False)
     )
     structure = PageStructure.of(clean(page.tree))
     assert structure.markdown

@@ -141,8 +141,8 @@ def test_a_page_loads_its_layout_but_nothing_from_private_addresses(crawl, serve
     arguments = {"site": BASE_URL.rstrip("/"), "paths": "/page"}
     crawled = crawl(spider(LOOK), arguments, settings, environment={"http_proxy": site, "no_proxy": ""})
     requested = dict(requests)
-    wanted = {f"{BASE_URL}{name}" for name in ("robots.txt", "page", "style.css", "i.png")}
-    assert wanted <= requested.keys() <= wanted | {f"{BASE_URL}favicon.ico"}, crawled.log
+    needed = {f"{BASE_URL}{name}" for name in ("robots.txt", "page", "style.css", "i.png")}
+    assert needed <= requested.keys() <= needed | {f"{BASE_URL}favicon.ico"}, crawled.log
     assert requested[f"{BASE_URL}i.png"]["User-Agent"].startswith("blocksieve/")
     assert crawled.stats["render/refused"] == len(hosts)
 
