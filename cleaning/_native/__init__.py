@@ -1,6 +1,24 @@
 """The loader of the compiled core: ten Cython modules that do in C what costs most time in Python.
 
-The core is optional. Without it every caller uses its pure Python version, which gives the same results.
+The core is optional. Without it every caller uses its pure Python version, which gives the same results:
+
+============================================================  =====================================================
+pure, in `cleaning`                                           compiled, in `cleaning/_native`
+============================================================  =====================================================
+`leaf_table.build_leaf_table`                                 `leaf_table.read_leaf_table`
+`terms.pure_terms`, `fingerprint.pure_fingerprint_terms`      `words.TermReader`, `words.fingerprint_terms`
+`parse._has_replacement`, `._find_end`, `._AttributeSquares`  `tags.has_replacement`, `.find_end`, `.bound_attributes`
+`metadata.elements.pure_*`                                    `elements.find_*`
+`classifier.lexicon.Lexicon`, `classifier.decide` (hints)     `words.ScoredWords`, `words.HintWords`
+`classifier.signals.pure_measure_overlap`                     `words.measure_overlap`
+`classifier.features.pure_*`                                  `features.*`
+`classifier.model.Trees.pure_sums`                            `trees.Forest`
+`structure.reader.pure_read_structure`                        `structure.read_structure`, with `first_pass`
+`structure.quotes.pure_find_candidates`                       `structure.find_candidates`
+`structure.build`, `structure.markdown.MarkdownWriter`        `build`, `markdown`: the same source, compiled
+============================================================  =====================================================
+
+A caller asks `load_compiled` beside its pure version. Change both versions: `tests/cleaning/_native/` compares them.
 """
 
 from __future__ import annotations
@@ -77,7 +95,7 @@ def load_compiled(name: CompiledName) -> ModuleType | None:
 
 
 def explain_missing_core() -> str | None:
-    """Return what is missing of the compiled core, what that costs and how to get it, in one sentence.
+    """Return a sentence about the missing modules of the compiled core: their cost in time, and how to build them.
 
     None if every module was built, or if BLOCKSIEVE_PURE=1 forbids them. No module is loaded.
     """
@@ -112,7 +130,7 @@ def _is_stale(name: str, folder: Path = _FOLDER) -> bool:
 
 
 def check_structures(sizes: Mapping[str, int], compiled_with: str) -> None:
-    """Raise ImportError if lxml's classes have other sizes than those of a module's build, in bytes."""
+    """Raise ImportError if lxml's classes have other sizes, in bytes, than when the module was built."""
     for name, size in sizes.items():
         own = getattr(etree, name).__basicsize__
         if own != size:

@@ -164,7 +164,7 @@ class Downloader(ScrapyDownloader):
 def drop_waiting(slot: Slot, is_dropped: Callable[[Request], bool]) -> list[Request]:
     """Remove requests that wait in a slot, and return those that are no requests of Scrapy itself.
 
-    Each ends with NotSentError, which is no visit.
+    Each ends with NotSentError, which makes no visit.
     """
     waiting = list(slot.queue)
     slot.queue.clear()
@@ -256,7 +256,7 @@ class CrawlDelay:
 
 
 def requested_delay(parser: RobotParser, agent: str) -> float:
-    """Return the seconds between two requests of an agent that a robots.txt asks for; 0 if it asks for none.
+    """Return the seconds between two requests that a robots.txt asks of an agent; 0 if it states no delay.
 
     That is the larger of Crawl-delay and Request-rate. A rate for certain hours of the day counts all day.
     """

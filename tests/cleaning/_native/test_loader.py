@@ -1,9 +1,11 @@
 """The loader uses a compiled module only if it was built, fits the installed lxml and is not forbidden."""
 
 import os
+import re
 import subprocess
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -171,3 +173,16 @@ def test_without_the_core_the_pure_version_is_used(monkeypatch):
     monkeypatch.setenv("BLOCKSIEVE_PURE", "1")
     code = "from cleaning import parse; from cleaning.leaf_table import read_leaf_table; "
     assert run(code + "print(read_leaf_table(parse('<p>x').root).tags)") == "['body', 'p']\n"
+
+
+def test_the_map_of_pure_and_compiled_versions_names_what_exists():
+    source = "".join(
+        path.read_text("utf-8")
+        for path in sorted(Path(_native.__file__).parents[1].rglob("*.py*"))
+        if path.suffix != ".pyc"
+    )
+    rows = re.findall(r"^`.*`", _native.__doc__, re.MULTILINE)
+    names = {name.rpartition(".")[2] for row in rows for name in re.findall(r"`([\w.]+)`", row)}
+    assert len(rows) == 11
+    assert {name for name in names if not re.search(rf"\b{name}\b", source)} == set()
+    assert {name for name in COMPILED_NAMES if name not in _native.__doc__} == set()
