@@ -1,4 +1,4 @@
-"""What holds in every Scrapy project: which package of a name is imported, and the commands that `scrapy` lists.
+"""Our part in every Scrapy project: the choice between packages of one name, and the commands that `scrapy` lists.
 
 A project may have packages that are named like ours, `crawler` or `spiders`, and they come first in it. This module has
 a name that no other has, so Scrapy always finds our commands here. It imports nothing of ours before a command is used.

@@ -47,7 +47,7 @@ exit code: 0 cleaned, 1 the file or the page cannot be read, 2 wrong usage
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Clean the page named by the arguments (default: those of the process), print it, return the exit code."""
+    """Clean the page that the arguments name, print it, and return the exit code. The default is `sys.argv`."""
     parser = _parser()
     namespace = parser.parse_args(arguments)
     if (missing := explain_missing_core()) is not None:

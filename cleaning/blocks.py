@@ -94,7 +94,7 @@ class PageType(StrEnum):
 
 
 class Reason(_ExplainedEnum):
-    """Why a block was kept or dropped: a closed set, counted under these values. `meaning` says it to readers."""
+    """Why a block was kept or dropped: a closed set, counted under these values. `meaning` explains it to readers."""
 
     KEPT = "kept", "part of the text"
     SHORT = "short", "too few words to say anything where it stands"
@@ -168,7 +168,7 @@ def kept_decisions(decisions: Iterable[Decision]) -> list[Decision]:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a page states about itself; a field is None, or empty, if the page does not state it.
+    """The statements of a page about itself; a field is None, or empty, if the page does not state it.
 
     `published` and `modified` are ISO dates (`2024-05-03`), or months (`2024-05`) on a page that says no more, in the
     zone that the page states; `published` is the last update of a page that shows no other date. `published_at` and

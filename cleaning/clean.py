@@ -88,7 +88,7 @@ def clean(
 
 @dataclass(frozen=True, slots=True)
 class TreeSource:
-    """What the structure of a cleaned page is read from on demand."""
+    """The source from which the structure of a cleaned page is read on demand."""
 
     page: Page
     method: Method

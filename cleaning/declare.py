@@ -155,7 +155,7 @@ def words_of(choices: tuple[str, ...], *, may_be_empty: bool = True) -> OptionTy
         words = tuple(dict.fromkeys(word.lower() for word in _texts(raw_value, _SPACES_AND_COMMAS)))
         for word in words:
             if word not in choices:
-                raise ValueError(f"{word!r} is none of them{_suggestion(word, choices, before='; ')}")
+                raise ValueError(f"{word!r} is not one of them{_suggestion(word, choices, before='; ')}")
         if not (words or may_be_empty):
             raise ValueError
         return words
@@ -218,12 +218,12 @@ def pattern() -> OptionType[re.Pattern[str]]:
 
 
 def parsed(name: str, takes: str, convert: Callable[[str], Value]) -> OptionType[Value]:
-    """What a function makes of a text; it raises ValueError, whose text becomes part of the message."""
+    """The value that a function makes of a text; it raises ValueError, whose text becomes part of the message."""
     return OptionType(name, takes, lambda raw_value: convert(str(raw_value)), ())
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like another one, None if none is."""
+    """Return the known name that is most like another one; None if no name is like it."""
     close = get_close_matches(name, sorted(known), n=1, cutoff=0.5)
     return close[0] if close else None
 
@@ -241,7 +241,7 @@ def _suggestion(name: str, known: Iterable[str], before: str = "") -> str:
 
 
 def _to_integer(raw_value: object) -> int:
-    """Return a whole number; 1e6 and 20.0 are whole, 2.7 and True are none."""
+    """Return a whole number: 1e6 and 20.0 are whole, 2.7 and True are not."""
     try:
         return int(str(raw_value))
     except ValueError:

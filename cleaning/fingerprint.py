@@ -137,7 +137,7 @@ class NearFingerprints(Generic[Item]):
         self._by_band: dict[tuple[int, int], _Bucket[Item]] = {}
 
     def nearest(self, fingerprint: int) -> NearMatch[Item] | None:
-        """Return the nearest item added so far; None if none is within `max_distance`."""
+        """Return the nearest item added so far; None if no item is within `max_distance`."""
         buckets = (self._by_band[key] for key in self._keys(fingerprint) if key in self._by_band)
         nearest = min((bucket.nearest(fingerprint) for bucket in buckets), key=_bits_of, default=None)
         return None if nearest is None or nearest.bits > self._max_distance else nearest

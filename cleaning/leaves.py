@@ -420,7 +420,7 @@ def _shown_text(element: HtmlElement) -> str:
 
 
 def _heading_around(element: HtmlElement) -> HtmlElement | None:
-    """Return the heading that an element is in; None if there is none a few levels above it."""
+    """Return the heading that an element is in, up to a few levels above it; None otherwise."""
     return next((outer for outer in islice(element.iterancestors(), HEADING_LEVELS) if outer.tag in HEADING_TAGS), None)
 
 

@@ -106,7 +106,7 @@ class Options:
 
 
 class CleaningOptions(TypedDict, total=False):
-    """The types of `clean(**options)`: the fields of Options, of which any may be left out.
+    """The types of `clean(**options)`: the fields of Options, all optional.
 
     A type checker needs them written down. `tests/cleaning/test_options.py` compares them with Options.
     """

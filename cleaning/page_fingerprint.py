@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BlockKeys:
-    """What a block's text is compared by, with its `terms` in order and the number of different ones.
+    """The keys by which a block's text is compared, with its `terms` in order and the number of different ones.
 
     `fingerprint` is None for a text that is compared by `digest` only.
     """
@@ -128,7 +128,7 @@ class _EarlierBlocks:
         self._by_fingerprint: NearFingerprints[FingerprintedBlock] = NearFingerprints(max_distance)
 
     def compare(self, block: FingerprintedBlock) -> FingerprintedBlock:
-        """Return the block with the earlier one that it repeats. A block that repeats none is added."""
+        """Return the block with the earlier one that it repeats. A block without an earlier one is added."""
         same = self._by_digest.get(block.digest)
         if same is not None and (block.unique_terms or same.text == block.text):
             return replace(block, repeats=same.position)

@@ -320,7 +320,7 @@ def _build(utf_8: bytes, url: str | None, encoding: str | None, parse_warnings: 
 
 
 def _refuse_many_attributes(body: bytes) -> None:
-    """Raise PageError for a page whose tags have so many attributes that building its tree takes long.
+    """Raise PageError for a page with too many attributes in its tags: building its tree would take long.
 
     The parser itself counts them, without building a tree. The compiled core shows that few pages need that.
     """

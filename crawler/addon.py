@@ -193,7 +193,7 @@ def _settle_method(settings: BaseSettings, *, looks_only: bool) -> Config:
 
 
 def _with_database_settings(settings: BaseSettings) -> Config:
-    """Return the settings; those that nobody has set have the values that the database keeps."""
+    """Return the settings. The database gives the values of settings that nothing else sets."""
     use_database_settings(settings, read_settings(Config.read(settings).database_url))
     return Config.read(settings)
 

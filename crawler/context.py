@@ -1,4 +1,4 @@
-"""What the components of one crawl share. This module imports none of them, so each of them can import it.
+"""The context that the components of one crawl share. It imports no component, so each component can import it.
 
 A component registers itself in the `CrawlContext` of its crawler when it is created, and reads it only when it needs a
 neighbour. Scrapy creates the components in this order:

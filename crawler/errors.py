@@ -76,7 +76,7 @@ class FrontierError(CrawlerError):
 
 
 class QueryError(CrawlerError, ValueError):
-    """What a user asks for cannot be read, is empty, or is not stored."""
+    """A user's question cannot be read, is empty, or asks for something that is not stored."""
 
 
 class NotStoredError(CrawlerError):

@@ -139,7 +139,7 @@ class _YieldedPage:
 
 @dataclass(slots=True)
 class _CallbackOutput:
-    """What a callback has yielded: pages, requests for the frontier, and the numbers of all requests and items."""
+    """The output of a callback: pages, requests for the frontier, and the numbers of all requests and items."""
 
     pages: list[_YieldedPage] = field(default_factory=list)
     requests: list[RequestRecord] = field(default_factory=list)

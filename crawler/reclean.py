@@ -75,7 +75,7 @@ _BLOCK_COUNTS = ("stored", "refreshed", "revived", "exact", "near", "boilerplate
 
 @dataclass(frozen=True, slots=True)
 class RecleanPlan:
-    """What a run does: which pages, and in how many processes.
+    """The plan of a run: its pages, and the number of processes.
 
     A page is cleaned by the method and options that cleaned it last, unless the settings of the `job` name others.
     `limit` is the largest number of pages; None means all. Each page must be cleaned within `seconds`. A `dry_run`
@@ -197,7 +197,7 @@ class SkippedPage:
 
 @dataclass(slots=True)
 class RecleanResult:
-    """What a run has done so far.
+    """The progress of a run.
 
     `pages` counts all its pages: `changed`, `unchanged`, `failed` (cleaning failed) and `skipped` by reason. `blocks`
     has the counts of `crawler.storage.store.SavedVisit`. `named` lists the first failed and skipped pages. The run is

@@ -53,7 +53,7 @@ _MAX_REMEMBERED = 100
 
 
 class PageKind(StrEnum):
-    """What a page is for: a section leads to pages, an article is read."""
+    """The purpose of a page: a section leads to pages, an article is read."""
 
     SECTION = "section"
     ARTICLE = "article"
@@ -106,11 +106,11 @@ def days_until_clock(kind: PageKind, age_days: float, own_days: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class VisitHistory:
-    """What the visits to one page have shown; the database keeps exactly these values.
+    """The results of the visits to one page; the database keeps exactly these values.
 
     `key` is unique among all pages, and times have a zone. `visits` counts the visits that found the page, including
-    the first; `changes` counts those at which it had changed. `misses` counts the latest visits in a row that did not
-    find the page. Impossible dates and counts are read as the nearest possible ones.
+    the first; `changes` counts the visits that found it changed. `misses` counts the latest visits in a row that
+    did not find the page. Impossible dates and counts are read as the nearest possible ones.
     """
 
     key: str

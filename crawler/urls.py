@@ -1,4 +1,4 @@
-"""What a URL identifies: the key of its page, its site and its host."""
+"""The key of a URL's page, its site and its host."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def url_key(url: str, canonical: str | None = None) -> str:
 
 
 def is_respelled(key: str, other: str) -> bool:
-    """Return True if two URL keys differ in nothing but http or https, and a leading `www.`."""
+    """Return True if two URL keys differ only in http or https, and in a leading `www.`."""
     return _SPELLING.sub("", key, count=1) == _SPELLING.sub("", other, count=1)
 
 

@@ -68,7 +68,7 @@ class Outcome(StrEnum):
     """The URL leads to an address that crawls must not connect to, or its scheme is neither http nor https."""
     DOWNLOAD_FAILED = "download_failed"
     REDIRECT_LOOP = "redirect_loop"
-    """The redirects lead back to an address of theirs, or never end."""
+    """The redirects lead back to an address of their own chain, or never end."""
     CALLBACK_FAILED = "callback_failed"
     CLEANING_FAILED = "cleaning_failed"
     CLEANING_TIMEOUT = "cleaning_timeout"

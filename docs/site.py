@@ -23,7 +23,7 @@ DOCS = PurePosixPath("docs")
 OUTSIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "cleaning/README.md", "cleaning/training/CONVENTION.md")
 """Pages of the site that are not in docs/."""
 COPIED = {".ipynb", ".md", ".png", ".svg"}
-"""What a link in docs/ leads to as it is; other files are shown as sources."""
+"""Files that a link in docs/ leads to as they are; other files are shown as sources."""
 LANGUAGES = {".py": "python", ".pyx": "cython", ".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?\)")
 _FENCED = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)

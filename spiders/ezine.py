@@ -182,7 +182,7 @@ def is_article_url(url: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ArticleFields:
-    """What an article's page shows of it. `own_title` and `author` come from the site's own classes, None without."""
+    """The facts on an article's page. `own_title` and `author` come from the site's own classes, or are None."""
 
     has_text: bool
     title: str | None

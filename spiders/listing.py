@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Articles come before further listings, so that a crawl that is stopped has stored the articles that it found.
+# Articles come before further listings: a stopped crawl has stored the articles of its listings.
 _LISTING_PRIORITY = -10
 # The key in `request.meta` of a listing's later pages that holds the address of its first page.
 _FIRST_PAGE_META = "listing"

@@ -321,7 +321,7 @@ class NewsSpider(ListingSpider):
                     yield request
 
     async def _known_pages(self, keys: Sequence[str]) -> dict[str, KnownPage]:
-        """Return what is stored of these pages; {} without a database, and in a replay, which reads pages again."""
+        """Return the stored facts about these pages; {} without a database, and in a replay, which reads all pages."""
         return await self._use_store(lambda store: store.known_pages(keys), {})
 
     async def _use_store(self, work: Callable[[Store], _Result], otherwise: _Result) -> _Result:

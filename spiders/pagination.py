@@ -119,7 +119,7 @@ def next_page(response: TextResponse) -> str | None:
 
 
 def page_number(url: str) -> int | None:
-    """Return the page number in a listing's URL, None where there is none."""
+    """Return the page number in a listing's URL, None if it has none."""
     match = _PAGE_NUMBER.search(url)
     return int(next(filter(None, match.groups()), 0)) if match else None
 

@@ -1,4 +1,4 @@
-"""What a URL tells by itself: the pattern that it shares with similar URLs, and the page that it is a variant of."""
+"""Facts from a URL alone: the pattern of similar URLs, and the page that it is a variant of."""
 
 from __future__ import annotations
 

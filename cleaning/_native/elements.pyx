@@ -106,7 +106,7 @@ cdef enum Place:
 
 
 cdef class _Test:
-    """What an element is searched for: parts of its class, parts or beginnings of its text or tail (in UTF-8)."""
+    """The searched parts of an element's class, and the parts or beginnings of its text or tail (in UTF-8)."""
 
     cdef Place place
     cdef tuple parts
@@ -194,7 +194,7 @@ cdef list _search_below(_Element heading, Py_ssize_t first, Py_ssize_t last, _Te
 cdef list _search(
     _Document document, xmlNode* node, xmlNode* top, Py_ssize_t first, Py_ssize_t last, _Test test
 ):
-    """Return those of the elements number `first` to `last`, counted from a node on, for which the test holds."""
+    """Return the elements that pass the test, of the elements number `first` to `last` counted from a node on."""
     cdef list found = []
     cdef Py_ssize_t number = 0
     while node != NULL and number < last:

@@ -41,7 +41,7 @@ cdef struct Frame:  # an element that a pass is inside
 
 
 cdef class FirstPass:
-    """What the first pass has found, and the stack of frames that both passes use: pages nest thousands of levels deep.
+    """The results of the first pass, and the stack of frames of both passes: pages nest thousands of levels deep.
 
     The texts are numbered in reading order. `same` has the number of the next own text of the same element, and
     `kept_before` how many kept texts there are before each one.

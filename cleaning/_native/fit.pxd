@@ -1,4 +1,4 @@
-"""What the modules that read lxml's trees check when they are imported: the size of lxml's elements."""
+"""The check of modules that read lxml's trees, at their import: the size of lxml's elements."""
 
 from lxml.includes cimport etreepublic as public
 

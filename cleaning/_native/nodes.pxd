@@ -1,4 +1,4 @@
-"""What lxml's tree says, read in C: nodes in reading order, attributes, texts."""
+"""lxml's tree read in C: nodes in reading order, attributes, texts."""
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.string cimport strcmp, strlen, strncmp

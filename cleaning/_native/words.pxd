@@ -1,4 +1,4 @@
-"""What the modules of the compiled core share about characters."""
+"""Tables of characters for the modules of the compiled core."""
 
 from libc.stdint cimport uint16_t, uint32_t
 

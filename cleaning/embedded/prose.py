@@ -47,7 +47,7 @@ _MIN_SHARED = 0.6
 
 
 def has_little_prose(blocks: Iterable[Block]) -> bool:
-    """Return True if the blocks of a page have so few words of prose that the page may be a shell."""
+    """Return True if the blocks of a page have too few words of prose for a page that is not a shell."""
     words = 0
     for block in blocks:
         unlinked = block.words - block.link_words
@@ -127,7 +127,7 @@ def _opened_templates(page: Page, _stated: Statements) -> HtmlElement | None:
 
 
 def _with_opened(root: HtmlElement, tag: str) -> HtmlElement | None:
-    """Return a copy in which the elements with a tag in the body are ordinary ones; None if there are none."""
+    """Return a copy that has the body's elements with this tag as ordinary ones; None if the body has none."""
     if next(body_of(root).iter(tag), None) is None:
         return None
     copy = deepcopy(root)
@@ -137,7 +137,7 @@ def _with_opened(root: HtmlElement, tag: str) -> HtmlElement | None:
 
 
 def _opened_scripts(page: Page, _stated: Statements) -> HtmlElement | None:
-    """Return a copy in which the HTML of scripts that are templates stands in their place; None if there are none."""
+    """Return a copy with the HTML of template scripts in their place; None if the page has no template script."""
     if not any(_is_template(script) for script in page.root.iter("script")):
         return None
     copy = deepcopy(page.root)

@@ -1,1 +1,1 @@
-"""What comes before the walk: which format a body has, and which texts a browser shows."""
+"""The steps before the walk: the format of a body, and the texts that a browser shows."""

@@ -71,7 +71,7 @@ _XML_START = re.compile(
 _SVG = re.compile(rb"<svg\s", re.IGNORECASE)
 _SVG_END = b"</svg>"
 _FEED_ROOTS = frozenset({b"rss", b"rdf", b"feed"})
-# The tags with which the pages begin that have an XML declaration.
+# The first tags of pages with an XML declaration.
 _HTML_ROOTS = frozenset(
     b"html head body title meta link base style script div p main article section header footer nav aside table tr td "
     b"center font form h1 h2 h3 span a b i br hr ul ol li dl pre blockquote img iframe noscript frameset".split()

@@ -1,4 +1,4 @@
-"""What a reader of the page sees of a text: pieces of a visible block that no browser shows are left out.
+"""The visible pieces of a text: pieces of a visible block that no browser shows are left out.
 
 A block that is hidden as a whole stays a block: answers that open in place, and pages that a script shows later, are
 hidden too.

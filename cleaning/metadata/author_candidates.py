@@ -1,4 +1,4 @@
-"""Collect the authors that a page may have: those that it states, and those that it shows in bylines."""
+"""Collect the candidates for the authors of a page: stated names, and names in bylines."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def read_names(text: str) -> list[str]:
 
 
 def read_shown_names(pieces: Iterable[str]) -> list[str]:
-    """Return the names at the beginning of a visible byline, of which the pieces are the texts of its elements."""
+    """Return the names at the beginning of a visible byline; the pieces are the texts of its elements."""
     names: list[str] = []
     joined = True
     for piece in islice(pieces, _MAX_PIECES):

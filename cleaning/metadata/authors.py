@@ -98,7 +98,7 @@ def describe_authors(groups: Mapping[str, Sequence[AuthorCandidate]], evidence: 
 
 
 class _PageContext:
-    """What the candidates of a page say together."""
+    """The facts that all candidates of a page tell together."""
 
     def __init__(self, groups: Mapping[str, Sequence[AuthorCandidate]], evidence: Evidence) -> None:
         stated = evidence.stated

@@ -196,7 +196,7 @@ def _stated(evidence: Evidence, language: str | None) -> Iterator[DateCandidate]
 
 
 def _read_stated(text: str, language: str | None) -> str | None:
-    """Return the date of a value that is nothing but a date: a text or a number of seconds since 1970."""
+    """Return the date of a value that is only a date: a text or a number of seconds since 1970."""
     return read_timestamp(text) or read_date(text, language)
 
 

@@ -116,7 +116,7 @@ def describe_days(candidates: Sequence[DateCandidate], evidence: Evidence) -> di
 
 
 class _PageContext:
-    """What the candidates of a page say together."""
+    """The facts that all candidates of a page tell together."""
 
     def __init__(self, candidates: Sequence[DateCandidate], evidence: Evidence) -> None:
         self._types = evidence.stated.types

@@ -1,4 +1,4 @@
-"""What a page states about its content and its use: description, keywords, licence."""
+"""Statements of a page about its content and its use: description, keywords, licence."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ _ITEM_PROPERTIES = BoundedSearch("itemprop")
 def find_classed(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str, ...]) -> list[HtmlElement]:
     """Return the elements near the heading with a class that contains one of these ASCII texts, in reading order.
 
-    Of a page without a heading, those of its first elements.
+    On a page without a heading, its first elements count.
     """
     module = load_compiled("elements")
     if module is None:

@@ -33,7 +33,7 @@ _FORUM_TYPES = frozenset({"qapage", "question", "discussionforumposting", "discu
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the titles, authors and dates of a page are read from, with what all three ask of its address and types."""
+    """The evidence for the titles, authors and dates of a page, and the facts about its address and types."""
 
     root: HtmlElement
     stated: Statements
@@ -41,7 +41,7 @@ class Evidence:
     """The path of the address; None for a page without one, or with one that is no URL."""
     site: Site
     kind: str
-    """What the page is by the types that it states: `article`, `forum`, `product` or `other`."""
+    """The kind of the page by its stated types: `article`, `forum`, `product` or `other`."""
     _replies: dict[HtmlElement | None, bool] = field(default_factory=lambda: {None: False})
 
     @property

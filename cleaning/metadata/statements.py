@@ -1,4 +1,4 @@
-"""What a page states about itself, read once: meta tags, JSON-LD, microdata, title, headings, time elements."""
+"""The statements of a page about itself, read once: meta tags, JSON-LD, microdata, title, headings, time elements."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """What a page states about itself; a part that the page does not state is empty."""
+    """The statements of a page about itself; a part that the page does not state is empty."""
 
     metas: Mapping[str, list[str]]
     """The contents of meta tags by their property, name, itemprop or http-equiv in lower case."""
     objects: tuple[Mapping[str, Any], ...]
     """The JSON-LD objects that describe the page."""
     ranked: tuple[Mapping[str, Any], ...]
-    """Of these objects, those of articles, followed by those of the pages around them."""
+    """The objects that describe articles, then those that describe the pages around them."""
     named: Mapping[str, Mapping[str, Any]]
     """The objects with an `@id`, by it."""
     types: frozenset[str]

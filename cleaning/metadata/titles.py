@@ -152,7 +152,7 @@ class _Part(NamedTuple):
 
 
 class _PageContext:
-    """What the candidates of a page say together."""
+    """The facts that all candidates of a page tell together."""
 
     def __init__(self, candidates: Sequence[TitleCandidate], evidence: Evidence) -> None:
         self._site = evidence.site

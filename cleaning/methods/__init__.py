@@ -106,7 +106,7 @@ _OWN = {
 }
 
 METHODS = MethodTable(_OWN)
-"""All methods by name, those of other distributions included."""
+"""All methods by name, also the ones that other distributions bring."""
 
 # Fields of Page that some methods need, and how to get them.
 NEEDS = {

@@ -43,7 +43,7 @@ def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:
 
 @dataclass(slots=True, eq=False)
 class _Node:
-    """An element with its counts of text and links, and those of its set S; complete once the tree is summed."""
+    """An element with the counts of text and links of itself and of its set S; complete once the tree is summed."""
 
     parent: _Node | None
     is_link: bool

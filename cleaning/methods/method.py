@@ -1,4 +1,4 @@
-"""A cleaning method, its result on a page, and the table of methods with those of other distributions."""
+"""A cleaning method, its result on a page, and the table of methods, which other distributions can extend."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class MethodTable(MutableMapping[str, Method]):
     """The methods by name: our own, those of installed distributions, and those that were registered.
 
     The names of distributions' methods are read once. The method itself is imported when it is first asked for; only
-    then a broken one raises OptionError, so that it stops nobody who does not use it.
+    then a broken one raises OptionError. Users of other methods do not notice it.
     """
 
     def __init__(self, own: Mapping[str, Method]) -> None:

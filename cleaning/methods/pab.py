@@ -105,8 +105,8 @@ def score_eniw(page: Page, leaves: Sequence[Leaf], options: Options) -> list[flo
 def keyword_density(text: str, keyword: str) -> float:
     """Return the density of a keyword in a text: Kd, the share of its words that match, from 0 to 1, as in a search.
 
-    Occurrences are those of the search index: without regard to case and accents, and apart from apostrophes. A keyword
-    of several words counts where they are in sequence, and no word counts twice.
+    Words match as in the search index: without regard to case and accents, and apart from apostrophes. A keyword of
+    several words counts where they are in sequence, and no word counts twice.
     """
     words = tokenise(text)
     phrase = Phrase.read(keyword)

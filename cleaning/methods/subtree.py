@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class TextLengths(NamedTuple):
-    """Characters in a sub-tree (section 3.2): in its text nodes, and in those of them inside links."""
+    """Characters in a sub-tree (section 3.2): in all its text nodes, and in its text nodes inside links."""
 
     text: int  # SL_text
     anchor: int  # SL_anchor

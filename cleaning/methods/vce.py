@@ -87,7 +87,7 @@ class BlockMeans:
 
 
 def find_means(blocks: Sequence[VisualBlock]) -> BlockMeans:
-    """Return the general parameters of the blocks, of which the first is the root."""
+    """Return the general parameters of the blocks; the first block is the root."""
     others, count = blocks[1:], max(1, len(blocks) - 1)
     return BlockMeans(
         sum(block.text_length for block in others) / count,

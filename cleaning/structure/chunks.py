@@ -46,7 +46,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What a chunk takes or leaves whole. `separator` stands before it, unless it begins its chunk."""
+    """A piece that a chunk takes or leaves whole. `separator` stands before it, unless it begins its chunk."""
 
     text: str
     positions: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""What cleaning gives: every block of a page with its decision, the metadata, and on demand the structure."""
+"""The result of cleaning: every block of a page with its decision, the metadata, and on demand the structure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class StructureSource(Protocol):
-    """What a page's structure is read from on demand: its tree and how it was cleaned."""
+    """The source of a page's structure: its tree, and the method and options that cleaned it."""
 
     def read(self, decisions: tuple[Decision, ...], title: str | None) -> StructureNode: ...
 

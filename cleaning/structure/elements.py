@@ -1,4 +1,4 @@
-"""What single elements say: the address of a link or image, the lines and language of code, the layout of a table."""
+"""Facts about single elements: the address of a link or image, the lines and language of code, tables for layout."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def code_of(element: HtmlElement) -> str:
 
 
 def joined_code(parts: list[str]) -> str:
-    """Return the code of these texts; "" if it has nothing but line numbers."""
+    """Return the code of these texts; "" if it has only line numbers."""
     text = tidy_code("".join(parts))
     return "" if _ONLY_NUMBERS.fullmatch(text) and "\n" in text else text
 

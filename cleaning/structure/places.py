@@ -47,7 +47,7 @@ class BlockPlace:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What holds a node."""
+    """The node that holds a node."""
 
     list_depth: int = 0
     item_number: int = 0

@@ -279,7 +279,7 @@ class _Search:
         )
 
     def _are_heads(self, first: int, path: str) -> bool:
-        """Return True if the texts from this number to those of an element are a few short ones, or none."""
+        """Return True if at most a few short texts stand between this number and the texts of an element."""
         heads = self._blocks[first : self._first[path]]
         return len(heads) <= _MAX_HEADS and all(block.words <= _MAX_HEAD_WORDS for block in heads)
 

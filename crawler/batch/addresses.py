@@ -76,7 +76,7 @@ def send_addresses(output: OutputFolder, plan: Plan, range_number: int) -> dict[
 
 
 def find_repeated(output: OutputFolder, plan: Plan, partition: int) -> dict[str, int]:
-    """Find the pages of which a later answer counts, as `REPLAY` chooses: the last that is not temporary.
+    """Find the pages that a later answer replaces. As with `REPLAY`, the last answer that is not temporary counts.
 
     Send the pages of contested addresses to their ranges.
     """
@@ -199,7 +199,7 @@ def _claims_of_file(output: OutputFolder, number: int, contested: Rows) -> Rows:
 
 
 def _sketches(output: OutputFolder, number: int, ids: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.uint32]]]:
-    """Yield the sketches of those of these pages that have kept blocks."""
+    """Yield the sketches of the pages that have kept blocks."""
     for page_id, blocks in groupby(_blocks_of(output, number, ids), key=lambda block: block[0]):
         hashes = {xxh32_intdigest(_encoded(term)) for _, text in blocks for term in terms(text)} - {int(_NO_TERM)}
         sketch = np.full(SKETCH_TERMS, _NO_TERM)
@@ -219,7 +219,7 @@ def _blocks_of(output: OutputFolder, number: int, ids: NDArray[np.int64]) -> Ite
 
 
 def _is_same_page(claim: Any, other: Any) -> bool:
-    """Return True if the texts of two pages are probably those of one page (see `crawler.storage.addresses`)."""
+    """Return True if two pages probably show the texts of one page (see `crawler.storage.addresses`)."""
     if claim["body_hash"] == other["body_hash"]:
         return True
     has_title = bool(claim["has_title"] and other["has_title"] and claim["title"] == other["title"])

@@ -84,7 +84,7 @@ class Cleaners:
         return self._runner, self._pool
 
     def take_counts(self) -> Counter[str]:
-        """Return what has happened to the processes since the last call."""
+        """Return the restarts and other events of the processes since the last call."""
         counts, self._counts = self._counts.copy(), self._counts
         self._counts.clear()
         return counts

@@ -95,8 +95,8 @@ class BlockColumns:
 class CleanedRecord:
     """The result for a record: its outcome, with a page only if that is `page`.
 
-    `key` identifies the page. `columns` are those of a stored page, `reasons` the number of blocks by reason and
-    `warnings` what its bytes showed.
+    `key` identifies the page. `columns` are the columns of a stored page, `reasons` the number of blocks by
+    reason and `warnings` what its bytes showed.
     """
 
     outcome: Outcome
@@ -110,7 +110,7 @@ class CleanedRecord:
 
 @dataclass(frozen=True)
 class RecordTask(WorkerTask[CleanedRecord]):
-    """The task of a batch job's cleaning processes. `settings` are those of a crawl that it needs.
+    """The task of a batch job's cleaning processes. `settings` are the settings of a crawl that cleaning reads.
 
     A process that takes more than `memory_bytes` of memory for a page is killed, on Linux; 0 sets no limit.
     """

@@ -203,7 +203,7 @@ def read_table(output: OutputFolder, name: str, columns: Sequence[str]) -> pa.Ta
 
 
 def read_rows(output: OutputFolder, name: str, rows: int = 1_000) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Parquet file; so many are in memory at once. Raises BatchError for a damaged one."""
+    """Yield the rows of a Parquet file, at most `rows` in memory at once. Raises BatchError for a damaged file."""
     with output.open(name) as file, _naming(output, name):
         for batch in parquet.ParquetFile(file).iter_batches(rows):
             yield from batch.to_pylist()

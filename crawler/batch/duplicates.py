@@ -1,4 +1,4 @@
-"""Which blocks of a job are blocks, and which are sightings of an earlier one: what a crawl in the same order decides.
+"""Which blocks of a job are blocks, and which are sightings of an earlier one: as a crawl in the same order decides.
 
 A crawl compares each block with the blocks stored before it. A block with the same terms is a
 duplicate, and a fingerprint within DEDUP_DISTANCE bits is one; of several, the nearest counts, and of these the first.
@@ -76,7 +76,7 @@ class Grouped(NamedTuple):
 
 
 def group_by_terms(keys: Rows) -> Grouped:
-    """Return what the blocks of a partition by digest are."""
+    """Return for each block of a partition by digest whether it is an original or a sighting."""
     keys = keys[np.lexsort((keys["id"], keys["check"], keys["digest"]))]
     group = _group_numbers(keys, ("digest", "check"))
     count = int(group[-1]) + 1 if len(keys) else 0
@@ -129,7 +129,7 @@ def edges_of(leaders: Rows, first: NDArray[np.int64], second: NDArray[np.int64],
 
 
 class Decisions:
-    """The leaders of a partition that have a near one: which of them are originals, as far as that is known.
+    """The leaders of a partition that have a near one, and what is known of which are originals.
 
     `near_status` and `status` are 1 for an original, 0 for a sighting and NOTHING for undecided; the latter is by the
     ordered `fingerprints`.

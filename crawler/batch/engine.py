@@ -58,7 +58,7 @@ class Task:
 
 @dataclass(slots=True)
 class TaskProcess:
-    """What a process keeps from one task to the next, and how far its task is; `attempts_left` counts further ones."""
+    """The state of a process between tasks, and the progress of its task; `attempts_left` counts further attempts."""
 
     cleaners: Cleaners
     progress: Callable[[int, int], None]

@@ -37,7 +37,7 @@ class Filtered(StrEnum):
 class RecordFilter:
     """The records that are read; an empty field lets all pass.
 
-    A host stands for itself and all hosts below it. `urls` are regular expressions, of which one must match somewhere
+    A host stands for itself and all hosts below it. `urls` are regular expressions; one of them must match somewhere
     in the URL. A record from `since` on and before `until` is read; one without a date is not, if either is set.
     `types` are media types, such as `text/html`, or their first part (`text/`). `statuses` are numbers or classes such
     as `2xx`.

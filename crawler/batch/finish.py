@@ -55,7 +55,7 @@ def part_name(table: str, number: int) -> str:
 
 
 def _write_pages(output: OutputFolder, number: int, addresses: AddressDecisions) -> pa.Table:
-    """Write the pages of an input file that count; return what their blocks show of them."""
+    """Write the pages of an input file that count; return the columns that their blocks repeat."""
     parts = []
     with (
         output.open(cleaned_names(number)["pages"]) as file,
@@ -165,7 +165,7 @@ def _sightings(table: pa.Table, pages: pa.Table, keys: dict[str, pa.Array]) -> p
 
 
 def _columns(table: pa.Table, pages: pa.Table) -> dict[str, Any]:
-    """Return the columns of kept blocks, with those of their pages."""
+    """Return the columns of kept blocks, followed by the columns of their pages."""
     place = np.searchsorted(pages["id"].to_numpy(), table["page_id"].to_numpy())
     of_page = pages.take(pa.array(place))
     return {

@@ -177,7 +177,7 @@ class _RemoteFile(RawIOBase):
 
 
 class _reported:  # noqa: N801 — a context manager
-    """Turns the errors of file systems, and those of the libraries behind them, into InputError."""
+    """Turns the errors of file systems, and of the libraries behind them, into InputError."""
 
     def __init__(self, path: str) -> None:
         self._path = redact_text(path)

@@ -67,11 +67,11 @@ class BatchProgress:
 
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
-    """What a job reads and how; all but `engine`, `workers` and `ray_address` must stay the same when it is continued.
+    """The inputs, output and rules of a job. Only `engine`, `workers` and `ray_address` may change if it is continued.
 
-    `settings` are those of a crawl that cleaning needs, see `batch_settings`. `memory` is what a page may take, in
-    MB; 0 sets no limit. With 0 `workers` the engine `local` runs its tasks in this process, and `ray` uses all cores
-    of the cluster. `blocks_per_task` bounds the memory of the later stages.
+    `settings` are the settings of a crawl that cleaning reads, see `batch_settings`. `memory` limits the MB that a page
+    may take; 0 sets no limit. With 0 `workers` the engine `local` runs its tasks in this process, and `ray` uses all
+    cores of the cluster. `blocks_per_task` bounds the memory of the later stages.
     """
 
     inputs: Sequence[str]
@@ -281,7 +281,7 @@ class _Stages:
                 return rounds
 
     def _max_distance(self) -> int | None:
-        """Return the distance within which blocks of different pages are duplicates, None if none are."""
+        """Return the largest distance between duplicates of different pages; None if only equal texts are compared."""
         if self._options.settings["DEDUP_SCOPE"] != "all":
             return None
         return int(self._options.settings["DEDUP_DISTANCE"]) if self._options.near_duplicates else 0

@@ -26,7 +26,7 @@ BANDS = 4
 BAND_BITS = 16
 # Fingerprints with the same band are compared directly up to this number. Measured on 10^6 random and skewed ones.
 _DIRECT_MAX = 256
-# Pairs are compared so many at a time.
+# The number of pairs that are compared at a time.
 _PAIRS_AT_ONCE = 1 << 21
 
 
@@ -99,7 +99,7 @@ def _pairs_of_band(
 def _compare_neighbours(
     fingerprints: Fingerprints, places: NDArray[np.int64], sizes: NDArray[np.int64], max_distance: int
 ) -> Iterator[NearPairs]:
-    """Yield the near pairs within groups of neighbouring places, of which the large ones are left out."""
+    """Yield the near pairs within groups of neighbouring places; large groups are left out."""
     following = np.repeat(np.cumsum(sizes), sizes) - np.arange(len(places))  # in the group, with the place itself
     following = np.where(np.repeat(sizes, sizes) <= _DIRECT_MAX, following, 1)
     active = np.flatnonzero(following > 1)

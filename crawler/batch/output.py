@@ -171,9 +171,9 @@ def _protocols(system: Any) -> tuple[str, ...]:
     return (protocol,) if isinstance(protocol, str) else tuple(protocol)
 
 
-# Rows on their way from the tasks of one stage to those of the next. A file of rows has a part for each receiver. It
-# begins with the number of parts and where each begins and ends, counted in rows. So a receiver reads its own rows
-# only, with two short reads of each file.
+# Rows on their way from the tasks of one stage to the tasks of the next. A file of rows has a part for each receiver.
+# Its head has the number of parts, and the first and last row of each. So a receiver reads only its own rows, with two
+# short reads of each file.
 
 
 def partition_names(stage: str, count: int) -> list[str]:

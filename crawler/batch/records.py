@@ -62,7 +62,7 @@ def read_records(
 
 
 def _read_folder(folder: Path, records: RecordFilter, max_bytes: int) -> Iterator[Answer | PassedRecord]:
-    """Yield the pages of a folder as REPLAY reads them, and why its other files are none."""
+    """Yield the pages of a folder as REPLAY reads them, and for each other file the reason why it is not a page."""
     try:
         source = open_replay(folder, max_bytes)
     except ReplayError as error:
@@ -120,7 +120,7 @@ def _check_columns(kinds: dict[str, pa.DataType], path: str) -> None:
 
 
 def _holds(kind: pa.DataType, *names: str) -> bool:
-    """Return True if a column's values, or those of its dictionary, have one of the types."""
+    """Return True if a column's values, or the values of its dictionary, have one of the types."""
     type_name = str(getattr(kind, "value_type", kind)) if str(kind).startswith("dictionary") else str(kind)
     return type_name.removeprefix("large_").removesuffix("_view").startswith(names)
 

@@ -68,7 +68,7 @@ class Plan:
 
     @classmethod
     def of(cls, blocks: Sequence[int], max_distance: int | None, blocks_per_task: int = BLOCKS_PER_TASK) -> Plan:
-        """Return the plan for input files with so many kept blocks each."""
+        """Return the plan for input files, given the number of kept blocks of each."""
         starts, held = [0], 0
         for number, count in enumerate(blocks):
             if held and held + count > blocks_per_task:
@@ -92,7 +92,7 @@ class Plan:
 
 
 def read_decisions(output: OutputFolder, plan: Plan, range_number: int) -> AddressDecisions:
-    """Return what was decided on a range's pages, each as sorted ids."""
+    """Return the decisions on a range's pages, each as sorted ids."""
     names = partition_names("repeated", plan.partitions) + partition_names("decided", plan.partitions)
     rows = read_partition(output, names, range_number, DECISION)
     repeated = np.unique(rows["page_id"][~rows["is_doubted"]])
@@ -102,7 +102,7 @@ def read_decisions(output: OutputFolder, plan: Plan, range_number: int) -> Addre
 def send_keys(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, int]:
     """Send the keys of a range's blocks to the partitions of their digest.
 
-    Blocks that repeat another of their page and those of pages that do not count are left out.
+    Blocks that repeat another block of their page are left out, and so are the blocks of pages that do not count.
     """
     repeated = read_decisions(output, plan, range_number).repeated
     parts = [np.empty(0, KEY)]
@@ -145,7 +145,7 @@ def count_bands(output: OutputFolder, plan: Plan, partition: int) -> dict[str, i
 
 
 def find_heavy_bands(output: OutputFolder, plan: Plan, rows_max: int) -> dict[str, int]:
-    """Divide the bands with too many leaders: into chunks, of which each two are compared in a task of their own."""
+    """Divide each band with too many leaders into chunks; one task compares each pair of chunks."""
     totals = np.zeros(BANDS << BAND_BITS, np.int64)
     for name in partition_names("band-counts", plan.partitions):
         with output.open(name) as file:

@@ -1,4 +1,4 @@
-"""What Blocksieve's commands share."""
+"""The base of Blocksieve's commands: settings, database, and packages of extras."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class BlocksieveCommand:
             yield engine
 
     def use_database_settings(self) -> Config:
-        """Return the settings; those that nobody has set have the values that the database keeps."""
+        """Return the settings. The database gives the values of settings that nothing else sets."""
         assert self.settings is not None  # set by scrapy.cmdline
         use_database_settings(self.settings, schema.read_settings(self.config.database_url))
         return self.config

@@ -163,7 +163,7 @@ class RecrawlCommand(CrawlCommand):
         return max((run.exit_code for run in runs if run.exit_code), default=exit_code)
 
     def _changes(self, group: RecrawlGroup) -> dict[str, Any]:
-        """Return the settings by which the command line lets a group be read in another way than before."""
+        """Return the settings of the command line that change how the pages of a group are read."""
         assert self.settings is not None
         return changed_settings(group.settings, command_line_settings(self.settings))
 
@@ -217,7 +217,7 @@ class RecrawlCommand(CrawlCommand):
     def _feed_claims(
         self, spider: str, arguments: Mapping[str, str], settings: Mapping[str, Any], options: RunOptions
     ) -> frozenset[str]:
-        """Add the feeds of a crawl to those of the command; return its claims on them."""
+        """Add the feeds of a crawl to the feeds of the command; return its claims on them."""
         assert self.settings is not None
         assert self.crawler_process is not None
         crawl_settings = self.settings.copy()
@@ -257,7 +257,7 @@ class RecrawlCommand(CrawlCommand):
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What all crawls of a run share; `processes` are settings that divide the cleaning processes among them."""
+    """The options that all crawls of a run share; the settings `processes` divide the cleaning processes among them."""
 
     config: Config
     arguments: Mapping[str, str]

@@ -69,7 +69,7 @@ PAGE_SETTINGS = (
 """The settings by which a crawl reads pages. They are stored with each page and section, and re-crawls use them."""
 
 CLEANING_SETTINGS = (PROFILE, "CLEANING_METHOD", "CLEANING_OPTIONS", "STRUCTURE")
-"""Those of PAGE_SETTINGS that `scrapy reclean` uses, and that are stored with pages which no crawl can visit again."""
+"""The part of PAGE_SETTINGS that `scrapy reclean` uses. A page that no crawl can visit again has only these."""
 
 _DAY = 86_400.0
 _YEAR = 365 * _DAY
@@ -99,7 +99,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def _check_webhook(url: str) -> None:
-    """Raise ValueError for a URL to which nothing can be posted; "" means no webhook."""
+    """Raise ValueError for a URL that takes no POST; "" means no webhook."""
     if url:
         web_url().read(url)
 
@@ -135,7 +135,7 @@ class DatabaseSettings(Theme):
     database_wait_seconds: float = option(
         300.0,
         number(0.0, _DAY),
-        "How long a crawl waits for a PostgreSQL server that cannot be reached or answers nobody.",
+        "How long a crawl waits for a PostgreSQL server that cannot be reached or does not answer.",
     )
     keep_html: bool = option(
         True, switch(), "Store the compressed HTML of each page, so that `scrapy reclean` can clean it again."
@@ -570,7 +570,7 @@ def _as_json(value: Any) -> Any:
 
 
 def command_line_settings(settings: BaseSettings) -> dict[str, Any]:
-    """Return the settings by which the command line says that pages are read, those of its profile included."""
+    """Return the settings of the command line, and of its profile, that decide how pages are read."""
     values = Config.read(settings).page_settings
     names = {name for name in values if is_on_command_line(settings, name)}
     if PROFILE in names:
@@ -579,9 +579,9 @@ def command_line_settings(settings: BaseSettings) -> dict[str, Any]:
 
 
 def changed_settings(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the wanted settings that differ from a page's stored ones.
+    """Return the new settings that differ from a page's stored ones.
 
-    PROFILE=none is one of them if the others end the profile by which the page was read.
+    PROFILE=none is added if they end the profile of the page's last visit.
     """
     changes = {name: value for name, value in wanted.items() if stored.get(name) != value}
     profile = PROFILES.get(stored.get(PROFILE, NO_PROFILE))
@@ -590,7 +590,7 @@ def changed_settings(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> di
 
 
 def use_database_settings(settings: BaseSettings, kept: Mapping[str, Any]) -> None:
-    """Set those of DATABASE_SETTINGS that nobody has set to the values that the database keeps."""
+    """Give the settings in DATABASE_SETTINGS the values that the database keeps, unless something else sets them."""
     for name in DATABASE_SETTINGS:
         if name in kept and settings.get(name_in_use(name, settings)) is None:
             settings.set(name, kept[name], DATABASE_PRIORITY)

@@ -1,4 +1,4 @@
-"""What a perfect crawl of the demo site finds, as plain data for JSON."""
+"""The finds of a perfect crawl of the demo site, as plain data for JSON."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class ExpectedOutcome(StrEnum):
 class Passage:
     """One block of an article's body.
 
-    `group` names the planted family of duplicates that it belongs to ("" for none) and `member` its position there. The
+    `group` names its planted family of duplicates, "" if it has none, and `member` its position there. The
     centre of a near-duplicate family is member 0.
     """
 

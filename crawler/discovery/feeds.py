@@ -81,7 +81,7 @@ class FeedProblem(StrEnum):
     UNKNOWN = "unknown"
     """Neither RSS, Atom nor a sitemap."""
     DAMAGED = "damaged"
-    """Bytes that cannot be unpacked, or that fail to parse as the feed that they begin as."""
+    """The bytes cannot be unpacked, or begin like a feed and cannot be parsed as one."""
     TOO_LARGE = "too_large"
     """A feed with more attributes in one element, or more elements inside each other, than any real one."""
     TIMEOUT = "timeout"
@@ -119,7 +119,7 @@ class FeedListing:
 
 
 def read_listing(response: Response, now: datetime, most: int, seconds: float) -> FeedListing | FeedProblem:
-    """Return the newest `most` entries of a feed, a sitemap or a sitemap index, or why there are none.
+    """Return the newest `most` entries of a feed, a sitemap or a sitemap index, or the reason why it has no entries.
 
     The time is proportional to the number of bytes, up to some seconds for SITEMAP_MAX_BYTES, and never longer than
     `seconds`: in a crawl, call it in a thread.
@@ -154,7 +154,7 @@ def _read_document(response: Response, now: datetime, most: int) -> FeedListing 
 
 
 def latest_day(*times: date | None) -> date | None:
-    """Return the latest of some days; None if none is known."""
+    """Return the latest of some days; None if no day is known."""
     return max((_utc_day(time) for time in times if time), default=None)
 
 

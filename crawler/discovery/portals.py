@@ -176,7 +176,7 @@ PORTAL_COLUMNS = {column.name: column for column in fields(Portal) if column.nam
 
 
 def read_portals(own: str = "") -> dict[str, Portal]:
-    """Return all portals by name: the shipped ones and those of the user's own file, if there is one.
+    """Return all portals by name: the shipped ones, and the ones of the user's own file, if there is one.
 
     A row of the user's file with the name of a shipped portal replaces the columns that it names. Raises ConfigError
     for an unreadable file and for an invalid row.

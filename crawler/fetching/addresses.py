@@ -1,4 +1,4 @@
-"""Which addresses a crawl may connect to: public ones, and those of the setting ALLOW_ADDRESSES.
+"""The addresses that a crawl may connect to: public ones, and the ones that ALLOW_ADDRESSES names.
 
 The tables follow IANA's registries of special-purpose addresses. Python's own `is_global` is not used, because its
 answers differ between Python versions.
@@ -35,7 +35,7 @@ _LOCALHOST = (IPv4Address("127.0.0.1"), IPv6Address("::1"))
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The addresses that a crawl may connect to: all public ones, and those of the `allowed` networks."""
+    """All public addresses, and the addresses of the `allowed` networks."""
 
     allowed: tuple[IPv4Network | IPv6Network, ...] = ()
 

@@ -62,7 +62,7 @@ class LostAnswer(StrEnum):
     """Why a record that can be read gives no answer."""
 
     NO_ADDRESS = "no_address"
-    """It states no URL, or none that can be one."""
+    """It states no URL, or a text that cannot be a URL."""
     UNREADABLE = "unreadable"
     """It does not begin like an answer of a web server."""
     CUT_BODY = "cut_body"
@@ -229,7 +229,7 @@ def _is_shortened(record: WarcRecord) -> bool:
 
 
 def _read_head(block: bytes) -> _Head | None:
-    """Return the head of an answer, after those of provisional answers (1xx); None if there is none.
+    """Return the head of an answer, past the heads of provisional answers (1xx); None if the block has no head.
 
     Lines that are no header are left out, and one that begins with a space continues the header before it.
     """

@@ -1,4 +1,4 @@
-"""What a publisher asks of crawlers besides robots.txt: directives of a page, in its header or its HTML.
+"""A publisher's wishes besides robots.txt: directives of a page, in its header or its HTML.
 
     X-Robots-Tag: noindex, nofollow         also for one crawler only: `blocksieve: noindex`
     <meta name="robots" content="noindex">  also by a crawler's name: `<meta name="blocksieve" ...>`

@@ -46,7 +46,7 @@ _ARTICLE_TYPE = re.compile(r'"@type"\s*:\s*\[?\s*"(?:\w*Article|BlogPosting)"')
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What a page says in place of its content. `is_whole` is True if that is its whole title or heading."""
+    """A notice in place of a page's content. `is_whole` is True if it is the whole title or heading."""
 
     outcome: Outcome
     text: str
@@ -90,7 +90,7 @@ def confirms(notice: Notice, root: HtmlElement, word_count: int) -> bool:
 
 
 def _suspect_start(body: bytes, words: _NoticeWords) -> Notice | None:
-    """Return the challenge with which a text of a small page begins."""
+    """Return the challenge at the beginning of a text of a small page."""
     if len(body) > _SMALL_PAGE_BYTES:
         return None
     page = body.decode("utf-8", "ignore")

@@ -161,7 +161,7 @@ class ReplayedResponse:
 
 @dataclass(slots=True)
 class SourceCounts:
-    """What a source has besides its pages: what was skipped and lost, by reason.
+    """The skipped and lost records of a source, by reason.
 
     `losses` are the first lost records, at most 10,000. Of `shortened` answers the archive has only the beginning.
     """
@@ -229,7 +229,7 @@ class ReplaySource(ABC):
         return list(self._places)
 
     def find(self, url: str) -> ReplayedResponse | ReplayMiss:
-        """Return what was saved for a URL, also for one without its fragment, in canonical form or without secrets."""
+        """Return the page saved for a URL: as it is, without its fragment, in canonical form or without secrets."""
         place = self._place(url)
         if place is None and (redacted := redact_text(url)) != url:
             place = self._place(redacted)  # the form in an archive

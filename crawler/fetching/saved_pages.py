@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 INDEX_FILE = "index.tsv"
 READ_ERRORS = (OSError, EOFError, zlib.error)
-"""What reading a saved page raises."""
+"""The exceptions of reading a saved page."""
 
 # `page.html?id=7` is what some programs call a file whose URL has a query.
 _PAGE_NAME = re.compile(r"\.(?:x?html?|mht|mhtml)(?:\.gz)?(?:[?@;&].*)?$", re.IGNORECASE | re.DOTALL)

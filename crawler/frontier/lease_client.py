@@ -87,7 +87,7 @@ class CrawlWorker:
 
 @dataclass(frozen=True, slots=True)
 class FrontierUpdate:
-    """What one sync writes: new requests, acknowledgements, leases to release, and whether seeding has finished.
+    """The content of one sync: new requests, acknowledgements, leases to release, and whether seeding has finished.
 
     With `renew` the held leases are renewed. `delays` are the delays of hosts that changed, in seconds.
     """
@@ -233,7 +233,7 @@ class LeaseClient:
     def acknowledge(self, ack: Ack, moved_to: str | None = None) -> None:
         """Add the end of a leased request to the next sync, unless it has ended before.
 
-        `moved_to` is the URL to which its own redirects for good.
+        `moved_to` is the target of a permanent redirect from its own URL.
         """
         leased = self.leases.pop(ack.lease_token.request_id, None)
         if leased is not None:
@@ -355,7 +355,7 @@ class LeaseClient:
         return replace(batch, leased=new)
 
     async def _check_progress(self, batch: LeaseBatch) -> None:
-        """Raise StoreError if requests are due that nobody can lease, because the database is damaged."""
+        """Raise StoreError if requests are due and cannot be leased, because the database is damaged."""
         status, now = batch.queue_status, monotonic()
         due = status is not None and status.ready_at is not None and status.ready_at <= batch.now
         if batch.leased or not due:

@@ -1,4 +1,4 @@
-"""What a run of `scrapy recrawl` visits: which pages and sections, in which order, and by which crawls."""
+"""The visits of a run of `scrapy recrawl`: the pages and sections, their order, and the crawls that visit them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RecrawlChoice:
 class RecrawlGroup:
     """The pages and sections to revisit by one spider with the same arguments (secrets redacted), in visiting order.
 
-    `settings` are those by which all of them were read. A group without any continues an unfinished re-crawl.
+    All of them were read with these `settings`. An empty group continues an unfinished re-crawl.
     """
 
     spider: str

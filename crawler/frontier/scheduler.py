@@ -256,7 +256,7 @@ class Frontier(BaseScheduler):
         return processed and self.is_starving and not self._queue and not engine.downloader.active
 
     def holds(self, token: LeaseToken) -> bool:
-        """Return True if this process still holds a lease, as far as it knows."""
+        """Return True if this process still holds a lease; the database may know better."""
         leased = self._client.leases.get(token.request_id)
         return leased is not None and leased.lease_token == token
 
@@ -321,7 +321,7 @@ class Frontier(BaseScheduler):
             self._take_back(host_of(request.url))
 
     def _is_sendable(self) -> Callable[[Request], bool]:
-        """Return a function that is True for a request whose slot is free and whose host is not paused."""
+        """Return the test whether a request has a free slot and a host that is not paused."""
         is_free = self._slots.free()
         return lambda request: is_free(request) and not self._pauses.is_paused(host_of(request.url))
 
@@ -516,7 +516,7 @@ class DownloadSlots:
         return self._delayed - before
 
     def free(self) -> Callable[[Request], bool]:
-        """Return a function that is True for a request whose slot is free, so that it would not wait in the slot."""
+        """Return the test whether a request has a free slot, and would not wait there."""
         downloader = self._downloader
         full = set()
         for key, number in Counter(map(downloader.get_slot_key, downloader.active)).items():

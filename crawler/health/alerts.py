@@ -50,7 +50,7 @@ PAYLOAD_VERSION = 1
 """Increased when a name of the JSON is removed or changes its meaning, but not when one is added."""
 
 HEALTHY = "ok"
-"""The state of a site on which no condition holds."""
+"""The state of a site without conditions."""
 
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 1.0
@@ -154,14 +154,14 @@ class AlertExtension:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """The number of alerts that were sent, and a sentence for each way on which they were not."""
+    """The number of alerts that were sent, and a sentence for each failed webhook or command."""
 
     sent: int
     failures: tuple[str, ...] = ()
 
 
 def send_alerts(config: Config) -> Delivery:
-    """Send what nobody was told yet; log what fails, and leave it to the next crawl."""
+    """Send the alerts that were not sent yet; log the failures, and leave them to the next crawl."""
     try:
         with opened_engine(config.database_url, must_exist=True) as engine:
             return _send_claimed(config, lambda work: _write(engine, work))
@@ -240,12 +240,12 @@ def describe(alert: Alert) -> str:
 
 
 def describe_move(site: str) -> str:
-    """Return what is said of a site whose pages are at another site now."""
+    """Return the sentence about a site whose pages have moved to another site."""
     return f"its pages have moved to {site}"
 
 
 def describe_state(alerts: Sequence[Alert]) -> str:
-    """Return the state of a site on which these conditions hold, in a word or two."""
+    """Return the state of a site with these conditions, in a word or two."""
     return ", ".join(alert.condition.value.replace("_", " ") for alert in alerts) or HEALTHY
 
 

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class Condition(StrEnum):
-    """What needs a person; a closed set."""
+    """The conditions that need a person; a closed set."""
 
     REFUSED = "refused"
     """The site refuses most requests: status 403, a CAPTCHA, a quota page."""
     SILENT = "silent"
-    """No request gets an answer that can be used: errors, time-outs, a host that is gone, a robots.txt that forbids.
+    """No request gets a usable answer: errors, time-outs, a lost host, a forbidding robots.txt.
 
     A robots.txt that cannot be read forbids everything too."""
     VANISHED = "vanished"
@@ -45,7 +45,7 @@ class Condition(StrEnum):
 
 
 FAILING_CONDITIONS = frozenset({Condition.REFUSED, Condition.SILENT, Condition.VANISHED, Condition.LESS_TEXT})
-"""The conditions with which a crawl that meets them has not done what it is for: its exit code is 1."""
+"""The conditions of a crawl that has not done what it is for: its exit code is 1."""
 
 DATABASE = "database"
 """Stands in place of a site for what concerns the database."""
@@ -84,9 +84,9 @@ class HealthBounds:
 
 @dataclass(frozen=True, slots=True)
 class SiteCounts:
-    """What a crawl met on a site.
+    """The counts of a crawl on a site.
 
-    `pages` were read, `new` and `changed` of them. `revisits` are visits to stored pages, of which `vanished` were not
+    `pages` were read, `new` and `changed` of them. `revisits` are visits to stored pages; `vanished` of them were not
     found. `refused` and `failed` visits brought nothing, and `other` are the remaining ones. A request that is not made
     because its host refuses for too long counts as a visit. `blocks_seen`, `blocks_kept` and `words` (of the kept
     blocks) are those of the pages.
@@ -186,7 +186,7 @@ def judge_site(
     *,
     is_target: bool = False,
 ) -> list[Finding]:
-    """Return which conditions hold on a site, and which do not; those that its crawls cannot tell are left out.
+    """Return for each condition whether it holds on a site; conditions that its crawls cannot tell are left out.
 
     `crawls` are the crawls of the site, the latest first. `since` is when each condition that holds already began: what
     is usual is what was so before. A site that no crawl got a page of is judged only if it `is_target` of the crawl: a

@@ -1,4 +1,4 @@
-"""What is stored about the health of sites: the counts of each crawl, and the conditions that hold.
+"""The stored health of sites: the counts of each crawl, and the conditions that hold.
 
 The caller owns the transaction.
 """
@@ -43,7 +43,7 @@ class Alert:
 
 
 def add_counts(connection: Connection, crawl_id: int, counts: Mapping[str, SiteCounts], now: datetime) -> None:
-    """Add what a process met to the counts of its crawl, and forget those of a site's oldest crawls."""
+    """Add what a process met to the counts of its crawl, and forget the counts of a site's oldest crawls."""
     rows = [{"site": site, "crawl_id": crawl_id, "ended": now} | asdict(counts[site]) for site in sorted(counts)]
     for part in batched(rows, _SITES_AT_ONCE):
         statement = insert_on_conflict(connection, site_crawl)
@@ -98,7 +98,7 @@ def read_alerts(connection: Connection, sites: Iterable[str] | None = None) -> l
 
 @dataclass(frozen=True, slots=True)
 class SiteHealth:
-    """How sites are: what holds on them, their last useful visit, and what came of the last seven days.
+    """The health of sites: their conditions, their last useful visit, and the results of the last seven days.
 
     `kept_share` is that of the latest crawl with pages, `usual_share` that of the earlier ones.
     """
@@ -112,7 +112,7 @@ class SiteHealth:
 
 
 def read_health(connection: Connection, sites: Iterable[str], now: datetime) -> SiteHealth:
-    """Return the health of sites that belong together, such as those of an entry in the file of sites."""
+    """Return the health of sites that belong together, such as the sites of one entry in the file of sites."""
     names = frozenset(sites)
     crawls = sorted(chain.from_iterable(read_crawls(connection, names).values()), key=lambda crawl: crawl.ended)
     answered = [crawl.ended for crawl in crawls if crawl.counts.answered]
@@ -148,7 +148,7 @@ def record_findings(connection: Connection, site: str, findings: Iterable[Findin
             statement = insert_on_conflict(connection, alert).values(row)
             connection.execute(statement.on_conflict_do_update(index_elements=["site", "condition"], set_=values))
         else:
-            # Nobody was told that it began, so nobody has to be told that it is over.
+            # No alert was sent for its beginning, so none is sent for its end.
             connection.execute(delete(alert).where(*key, alert.c.sent.is_(None)))
             connection.execute(update(alert).where(*key, alert.c.ended.is_(None)).values(ended=now))
 
@@ -165,7 +165,7 @@ def claim_alerts(connection: Connection, now: datetime) -> list[Alert]:
 
 
 def release_alerts(connection: Connection, alerts: Iterable[Alert], now: datetime) -> None:
-    """Let the next crawl tell what could not be told now."""
+    """Leave the alerts that could not be sent to the next crawl."""
     for claimed in alerts:
         key = (alert.c.site == claimed.site, alert.c.condition == claimed.condition.value)
         if claimed.ended is None:

@@ -33,19 +33,19 @@ REFUSED_UNASKED_STAT = "frontier/refused"
 """The stat with the number of requests that were not made because their host refused for too long."""
 
 SITE_PROBLEMS_STAT = "sites/problems"
-"""The stat with a sentence for each site of which the crawl did not get what it is for."""
+"""The stat with a sentence for each site where the crawl has not done what it is for."""
 
 NOFOLLOW_STAT = "directives/nofollow_links"
 """The stat with the number of links that were not followed because their page says nofollow."""
 NOARCHIVE_STAT = "directives/noarchive_pages"
 """The stat with the number of pages whose HTML is not kept because they say noarchive."""
 MOVED_STAT = "store/moved"
-"""The stat with the number of pages that have become the page to which their address redirects for good."""
+"""The stat with the number of pages that were joined with the page that their address redirects to for good."""
 CANONICAL_STAT = "page/canonical_doubted"
 """The stat with the number of pages that state a canonical address which other pages show to be wrong."""
 
 FAILED_ITEMS_STAT = "item/failed"
-"""The stat with the number of items for which a pipeline of the project raised an error."""
+"""The stat with the number of items that made a pipeline of the project raise an error."""
 
 FIRST_FAILURE_STAT = "download/first_failure"
 """The stat with the URL of the first request that ended without a response, and why."""

@@ -225,14 +225,14 @@ def _total_and_parts(total: int | None, parts: Mapping[Any, int]) -> str:
 
 
 def _not_compared(count: int) -> str:
-    """Return a sentence about texts and pages that may be near-duplicates of stored ones; "" for none."""
+    """Return a sentence about texts and pages that may be near-duplicates of stored ones; "" if there are none."""
     if not count:
         return ""
     return f"{count:,} of texts and pages: too many stored ones resemble them, so a near-duplicate may be stored again"
 
 
 def _spider_counters(spider: Spider, stats: Mapping[str, Any]) -> dict[str, int]:
-    """Return what the spider counted itself, what a replay did, what directives of pages forbade, and doubts."""
+    """Return the counts of the spider itself, of a replay, of directives that pages state, and of doubts."""
     prefixes = (f"{spider.name}/", "replay/", "directives/", CANONICAL_STAT, MOVED_STAT)
     return {name: value for name, value in sorted(stats.items()) if name.startswith(prefixes) and value}
 

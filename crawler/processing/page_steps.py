@@ -191,7 +191,7 @@ class SiteTemplates:
         self.used: dict[tuple[str, str], datetime | None] = {}
 
     async def of(self, site: str, method: str) -> frozenset[int]:
-        """Return the template of a site for a page that the method cleans; an empty one if none is learned yet.
+        """Return the template of a site for a page of this method; an empty one if the site has none yet.
 
         A database error ends the crawl, as it does when writing.
         """

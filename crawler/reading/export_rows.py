@@ -59,7 +59,7 @@ _SHOWN_CHARS = 80
 
 
 class ExportContent(StrEnum):
-    """What each row of an export holds."""
+    """The content of a row of an export."""
 
     BLOCKS = "blocks"
     PAGES = "pages"

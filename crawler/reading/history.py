@@ -50,7 +50,7 @@ METADATA_NAMES = {
     "author": "author",
     "published": "date",
 }
-"""What `MetadataEdit.name` is called for readers."""
+"""The names of `MetadataEdit.name` for readers."""
 
 # Two texts that are less similar are a removed and an added text, not an edit.
 _SIMILARITY_MIN = 0.5
@@ -266,7 +266,7 @@ def _unknown_address(connection: Connection, url: str) -> QueryError:
 
 
 def _most_similar_elsewhere(connection: Connection, url: str) -> str | None:
-    """Return the most similar address of the same site, or of the site with the most similar name; None if none is."""
+    """Return the most similar address of the same site, or of the site with the most similar name, or None."""
     site = urls.site_of(url)
     if connection.scalar(select(page.c.id).where(page.c.site == site).limit(1)) is None:
         sites = connection.scalars(select(stored_site.c.site).limit(_SITES_COMPARED)).all()

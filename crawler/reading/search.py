@@ -74,7 +74,7 @@ class Rank(StrEnum):
     PRIORITY = "priority"
     """Bp = Pb x Kd (Kabir et al. 2015, Eq. 4): the block's priority times the share of its words that match."""
     DENSITY = "density"
-    """Kd: the share of the block's words that match, by which Kabir et al. search raw pages and those of ENIW."""
+    """Kd: the share of the block's words that match. Kabir et al. search raw pages and pages cleaned by ENIW by it."""
     BM25 = "bm25"
     """BM25 as in SQLite's FTS5, with k1 = 1.2 and b = 0.75."""
 
@@ -448,7 +448,7 @@ def _split_query(text: str) -> Iterator[re.Match[str]]:
 
 @dataclass(slots=True)
 class _Groups:
-    """The phrases of a query, or of its titles, as far as they are read."""
+    """The phrases of a query, or of its titles, that were read so far."""
 
     wanted: list[tuple[Phrase, ...]] = field(default_factory=list)
     unwanted: list[Phrase] = field(default_factory=list)

@@ -23,7 +23,7 @@ _WORD = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\s\u3040-\u30f
 
 
 class DiffOperation(StrEnum):
-    """What happened to a run of words."""
+    """The fate of a run of words."""
 
     SAME = "same"
     REMOVED = "removed"

@@ -131,7 +131,7 @@ def agreement(ours: Counter[str], theirs: Counter[str]) -> float:
 
 
 class SiteBoilerplate:
-    """What repeats between the pages of each site, learned when its first page is compared; holds no page."""
+    """The repeated texts of each site, learned when its first page is compared; no page is held."""
 
     def __init__(self, sources: Sequence[UnreadPage], max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -348,7 +348,7 @@ class MethodTotals:
 
 
 class Disagreement(NamedTuple):
-    """A page on which methods agree little; the one of least agreement is the least."""
+    """A page on which methods agree little; such pages are ordered by their agreement."""
 
     agreement: float
     number: int

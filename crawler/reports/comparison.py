@@ -96,7 +96,7 @@ def print_comparison(target: ReportTarget, plan: ComparisonPlan, totals: Compari
 
 
 def failure_lines(totals: ComparisonTotals) -> list[str]:
-    """Return a line for each page that could not be compared, as far as they were noted, and one for the rest."""
+    """Return a line for each noted page that could not be compared, and one line for the rest."""
     lines = [f"{name}: {failure.reason}: {failure.message}" for name, failure in totals.failed]
     rest = totals.failures.total() - len(lines)
     return [*lines, f"and {rest:,} more: {format_counters(dict(totals.failures))} in all"] if rest else lines

@@ -248,7 +248,7 @@ def find_page(
 
 
 def _stored_contents(url: str, database_url: str, *, refetch: bool) -> PageContents | None:
-    """Return what is stored of a page; None if nothing is, or there is no database."""
+    """Return the stored contents of a page; None if it is not stored, or if there is no database."""
     try:
         with opened_engine(database_url, must_exist=True) as engine:
             schema.check_schema(engine)

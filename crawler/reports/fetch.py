@@ -121,7 +121,7 @@ def find_unreachable(urls: Sequence[str], settings: BaseSettings) -> dict[str, s
 def run_spider(spider: type[Spider], settings: BaseSettings, failed: str, **arguments: Any) -> None:
     """Run a spider that fetches as in a crawl and stores nothing.
 
-    Raises CrawlerError if the crawl cannot start; `failed` begins the message about an error that is none of ours.
+    Raises CrawlerError if the crawl cannot start; `failed` begins the message about another error.
     """
     process = AsyncCrawlerProcess(_fetch_settings(settings))
     running = process.crawl(spider, **arguments)

@@ -146,7 +146,7 @@ class RebuiltPage:
         self._methods = methods
         self._inside: Counter[str] = Counter()  # the open elements, by tag
         self._blocks: list[str] = []  # the tags of the open block-level elements
-        self._written = 0  # so many of them are written: an element is, once there is something inside
+        self._written = 0  # the number of written ones; an element is written once it has content
         self._tags: list[str] = []
         self._texts: list[MarkedText] = []
         self._blanks: list[str] = []

@@ -77,7 +77,7 @@ class UnlockedPageError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """What identifies a page beside its addresses: the title and the terms of its text."""
+    """The identity of a page beside its addresses: the title and the terms of its text."""
 
     title: str | None
     terms: frozenset[str]
@@ -410,7 +410,7 @@ def _is_moved_path(stored: StoredPage, key: str) -> bool:
 
 
 def _joint_history(old: StoredPage, into: StoredPage) -> dict[str, Any]:
-    """Return the columns of a page that has absorbed another one, at which the same text was found."""
+    """Return the columns of a page that has absorbed another page with the same text."""
     return {
         "first_seen": min(old.history.first_seen, into.history.first_seen),
         "visits": old.history.visits + into.history.visits,

@@ -1,4 +1,4 @@
-"""What repeats between the pages of a site, which no single page can tell: its boilerplate and its template.
+"""The texts and patterns that several pages of a site share: its boilerplate and its template.
 
 **Boilerplate** is text that many pages of a site show. Table `document_frequency` counts, for each text of a site (by
 the digest of its terms), the pages that show it now; table `site` counts the pages. Each batch that stores a page of a
@@ -200,7 +200,7 @@ class SiteTemplate:
 
 
 def read_template(connection: Connection, site: str) -> SiteTemplate | None:
-    """Return the template of a site; None if none is learned yet."""
+    """Return the template of a site; None if the site has no template yet."""
     row = connection.execute(select(template).where(template.c.site == site)).first()
     if row is None:
         return None
@@ -226,10 +226,10 @@ def delete_template(connection: Connection, site: str) -> None:
 
 
 def count_learnable_pages(connection: Connection, site: str) -> int:
-    """Return the number of different pages of a site from which a template can be learned: those with HTML."""
+    """Return the number of different pages with HTML of a site: a template can be learned from these."""
     return connection.scalar(select(func.count(page.c.body_hash.distinct())).where(*learnable(site))) or 0
 
 
 def learnable(site: str) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions of the pages from which the template of a site is learned."""
+    """Return the conditions of the pages that the template of a site is learned from."""
     return page.c.site == site, page.c.retired_at.is_(None), page.c.html.is_not(None)

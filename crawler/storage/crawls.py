@@ -161,7 +161,7 @@ def promise_work(connection: Connection, crawl_id: int) -> None:
 
 
 def _end_killed_crawls(connection: Connection) -> None:
-    """End the crawls that nobody can continue; a crawl that is alive after all corrects this when it ends."""
+    """End the crawls that cannot be continued; a crawl that still runs corrects this at its end."""
     now = database_now(connection)
     values = {"state": CrawlState.FINISHED.value, "finished": now, "reason": KILLED, "active_until": None}
     connection.execute(update(crawl).where(_is_killed(now)).values(values))
@@ -179,7 +179,7 @@ def _is_killed(now: datetime) -> ColumnElement[bool]:
 
 
 def end_crawl(connection: Connection, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool) -> bool:
-    """Record that a process leaves a crawl; its totals are added to those of other processes.
+    """Record that a process leaves a crawl; its totals are added to the totals of the other processes.
 
     `finished` says that the process found nothing left to do; the crawl still stays open if requests are queued or
     leased. An earlier process's database error is forgotten once the crawl has finished. Return True if any process

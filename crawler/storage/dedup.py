@@ -241,7 +241,7 @@ def _near_by_number(pairs: NDArray[np.int64], bits: NDArray[np.uint8]) -> dict[i
 
 @dataclass(frozen=True, slots=True)
 class _Groups:
-    """Groups of fingerprints, each of which are equal in all but the `free` bits.
+    """Groups of fingerprints; those of a group are equal in all bits but the `free` ones.
 
     `members` are the indices of the fingerprints, and `groups` the number of the group of each. A pair counts only if
     it differs in each of the `unequal` masks: other groups find the pairs that are equal there.
@@ -340,7 +340,7 @@ def _split_bits(free: int, number: int) -> list[int]:
 
 
 def _group_starts(keys: Indices) -> Indices:
-    """Return the indices at which runs of equal keys begin."""
+    """Return the first index of each run of equal keys."""
     if not len(keys):
         return np.empty(0, np.int64)
     return np.concatenate(([0], np.flatnonzero(keys[1:] != keys[:-1]) + 1))

@@ -35,7 +35,7 @@ REVISITS_MAX = 100_000
 """The largest number of pages, and of sections, that one run reads: those that have waited longest or, without a time,
 those with the oldest visit."""
 REQUESTS_PER_PART = 1_000
-"""How many pages' requests are read or queued at once: those of a crawl of 300 sections take 10 to 30 kB each."""
+"""The number of pages whose requests are read or queued at once: of a crawl of 300 sections each takes 10 to 30 kB."""
 
 REDIRECTED = "redirected"
 """The outcome of an address that redirects to another one."""

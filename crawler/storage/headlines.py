@@ -117,7 +117,7 @@ def own_version() -> str:
 
 
 class NameWriter:
-    """Writes the names of pages: those of new pages, which nobody reads before, in one statement."""
+    """Writes the names of pages; the names of new pages wait and are written in one statement."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

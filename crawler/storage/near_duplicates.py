@@ -30,7 +30,7 @@ MAX_DISTANCE = 3
 
 @dataclass(frozen=True, slots=True)
 class DuplicateRules:
-    """What a block or page may be a duplicate of, and by how many bits their fingerprints may differ.
+    """The stored blocks and pages that a new one may duplicate, and the largest distance of their fingerprints in bits.
 
     `scope` is DEDUP_SCOPE: `all` stored blocks, those of the same `site` or `page`, or none (`off`).
     """
@@ -433,7 +433,7 @@ class NearDuplicateChange:
 class NearDuplicatePages:
     """The pages that are nearly the same, as a whole, as a page stored before under another address.
 
-    Each has a row in `near_duplicate_page`, which names its original. Its blocks are stored like those of any page:
+    Each has a row in `near_duplicate_page`, which names its original. Its blocks are stored as for any page:
     duplicates as sightings, other texts as blocks, so that nothing is lost. Only originals are in the index of page
     fingerprints, so an original is never a near-duplicate, and a page with near-duplicates stays an original.
     """
@@ -450,7 +450,7 @@ class NearDuplicatePages:
     def update(
         self, connection: Connection, before: NearDuplicateState, fingerprint: int | None, visit_time: datetime
     ) -> NearDuplicateChange:
-        """Store the page's new fingerprint and original; return what has changed.
+        """Store the page's new fingerprint and original; return the changes.
 
         Its original is the page with the nearest fingerprint; of several at the same distance, the one stored first. An
         original whose fingerprint is unchanged stays an original.

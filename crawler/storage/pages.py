@@ -243,7 +243,7 @@ class PageRecord:
 
 @dataclass(frozen=True, slots=True)
 class ImportedPage:
-    """A page that was cleaned elsewhere, as the visit at which it was read; of its HTML only the hash is known."""
+    """A page that was cleaned elsewhere, as a visit; of its HTML only the hash is known."""
 
     visit: Visit
     key: str
@@ -350,7 +350,7 @@ def _cleaning_settings(settings: Mapping[str, Any], method: str) -> dict[str, An
 
 
 def describe_page(page: ProcessedPage) -> dict[str, Any]:
-    """Return the columns of a page that depend on nothing but the page."""
+    """Return the columns of a page that depend on the page alone."""
     fetched, cleaned = page.fetched, page.cleaned
     metadata = fetched.stated.filled_from(cleaned.metadata)
     return {
@@ -493,7 +493,7 @@ def compress(body: bytes) -> bytes:
 
 
 UNREADABLE = (zlib.error, zstd.ZstdError)
-"""What `decompress` raises for damaged bytes."""
+"""The exceptions of `decompress` for damaged bytes."""
 
 
 def decompress(compressed: bytes) -> bytes:
@@ -557,7 +557,7 @@ def is_repeatable(record: RequestRecord) -> bool:
 
 
 def origin_columns(record: RequestRecord, origin: PageOrigin) -> dict[str, Any]:
-    """Return the columns from which a page or section is visited again; the Referer header is left out."""
+    """Return the columns that a re-crawl visits a page or section by; the Referer header is left out."""
     return {
         "spider": origin.spider,
         "arguments": dict(origin.arguments),
@@ -592,7 +592,7 @@ class ReadPolicy:
 
 @dataclass(frozen=True, slots=True)
 class PageValidators:
-    """The validators of a stored page, by which an unchanged one is recognised."""
+    """The validators of a stored page: an unchanged page is recognised by them."""
 
     body_hash: int
     etag: str | None
@@ -673,7 +673,7 @@ def read_addresses(connection: Connection, keys: Collection[str]) -> dict[str, s
 
 
 def target_of(key: str) -> Select[str]:
-    """Select the key of the page or section to which an address leads; nothing for the address of a stored page."""
+    """Select the key of the page or section that an address leads to; nothing for the address of a stored page."""
     own = select(page.c.id).where(page.c.url_key == key).exists()
     return select(address.c.leads_to).where(address.c.url_key == key, ~own)
 

@@ -46,7 +46,7 @@ _SERVER = text(
 # The oldest running transaction, the first that has not begun, and the running ones between them.
 _SNAPSHOT = text("SELECT CAST(pg_current_snapshot() AS text) AS snapshot, pg_is_in_recovery() AS is_replica")
 
-# A lost server is noticed within a minute, even if nobody closed the connection. The URL's own options win.
+# A lost server is noticed within a minute, even if the connection was never closed. The URL's own options win.
 _CONNECTION = {
     "application_name": "blocksieve",
     "connect_timeout": "10",
@@ -212,7 +212,7 @@ def _connect(_dialect: object, _record: object, arguments: list[Any], named: dic
 
 @cache
 def _connection_class(*, is_probe: bool) -> type[psycopg.Connection[Any]]:
-    """Return the class of our connections, which give up a server that answers nobody, or the class of probes."""
+    """Return the class of our connections, which give up a server that does not answer, or the class of probes."""
     import psycopg  # noqa: PLC0415 — an extra, which SQLite does not need
 
     class WatchedConnection(psycopg.Connection[Any]):
@@ -234,13 +234,13 @@ def _is_server_alive(connection: psycopg.Connection[Any]) -> bool:
         if any(re.search(words, str(error)) for words in _SENTENCES):
             return True
         info = connection.info
-        logger.warning("The database %s on %s:%s answers nobody (%s)", info.dbname, info.host, info.port, error)
+        logger.warning("The database %s on %s:%s does not answer (%s)", info.dbname, info.host, info.port, error)
         return False
     return True
 
 
 class _SilenceWatch:
-    """Ends a wait for a server that answers nobody.
+    """Ends a wait for a server that does not answer.
 
     A frozen server, or a pooler that is paused, keeps its connections open: the kernel acknowledges what is sent, so no
     timeout of TCP notices it. A statement may take hours on a server that works. So when a connection has been silent

@@ -86,8 +86,8 @@ class PruneSelection:
 class PruneCounts:
     """The rows that a selection deletes; `promoted` counts deleted blocks whose text lives on with other pages.
 
-    `requests` are the pages' requests of all crawls. `records` are those of addresses without a page and, for a whole
-    site, of its hosts, sitemaps, visits and conditions.
+    `requests` are the pages' requests of all crawls. `records` are the records of addresses without a page and, for
+    a whole site, of its hosts, sitemaps, visits and conditions.
     """
 
     pages: int
@@ -162,7 +162,7 @@ def _is_selected(selection: PruneSelection) -> ColumnElement[bool]:
 
 
 def _keys_of(url: str) -> CompoundSelect[str]:
-    """Select the keys of the page or section at an address, and of the ones to which it has moved."""
+    """Select the keys of the page or section at an address, and of the ones that it has moved to."""
     key = urls.url_key(url)
     return select(literal(key)).union_all(target_of(key))
 
@@ -330,7 +330,7 @@ def _delete_addresses(connection: Connection) -> None:
 
 
 def _delete_empty_addresses(connection: Connection, addresses: _Addresses) -> None:
-    """Delete the records of addresses without a page, and those of a site's sitemaps."""
+    """Delete the records of addresses without a page, and the records of a site's sitemaps."""
     if addresses.site is not None:
         connection.execute(delete(empty_address).where(empty_address.c.site == addresses.site))
         connection.execute(delete(sitemap).where(sitemap.c.site == addresses.site))

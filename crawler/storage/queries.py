@@ -123,7 +123,7 @@ class CrawlReport:
 
     @property
     def left_alone(self) -> dict[str, int]:
-        """What the publishers' directives forbade: pages that were not stored, by outcome, then links and HTML."""
+        """The effects of publishers' directives: pages that were not stored, by outcome, then links and HTML."""
         visits = with_prefix(self.counters, "visit/")
         pages = {name: n for name, n in visits.items() if name in LEFT_ALONE_OUTCOMES}
         return pages | with_prefix(self.counters, "directives/")

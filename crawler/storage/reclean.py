@@ -155,7 +155,7 @@ def read_pages_after(
 
 
 def read_newest_pages(connection: Connection, site: str, most: int, *, html: bool) -> Sequence[PageToReclean]:
-    """Return the newest pages of a site, from which its template is learned."""
+    """Return the newest pages of a site: its template is learned from them."""
     conditions = learnable(site) if html else (page.c.site == site,)
     chosen = _pages(html=html).where(*conditions).order_by(page.c.id.desc()).limit(most)
     return [_page_to_reclean(row, html=html) for row in connection.execute(chosen)]

@@ -127,7 +127,7 @@ def database_now(connection: Connection) -> datetime:
 def add_requests(connection: Connection, crawl_id: int, records: Sequence[RequestRecord], now: datetime) -> int:
     """Store the requests whose keys the crawl does not have yet, and return their number.
 
-    Call it once in a transaction, or with keys behind those of the call before: otherwise it could wait for a writer
+    Call it once in a transaction, or with keys behind the keys of the call before: otherwise it could wait for a writer
     that waits for this one.
     """
     return add_due_requests(connection, crawl_id, records, frozenset(), now).queued
@@ -575,7 +575,7 @@ _CANDIDATES = {
 
 @dataclass(frozen=True, slots=True)
 class LeaseOptions:
-    """What a worker leases: at most `limit` requests, from `now` to `until`.
+    """The terms of a lease: at most `limit` requests, from `now` to `until`.
 
     A request is leased up to `horizon_seconds` before its host is available. `after_host` is the host of the last
     request of the worker's previous call, "" at its first. A request whose lease has expired `max_attempts` times
@@ -620,7 +620,7 @@ class LeasedRequest:
 
 @dataclass(frozen=True, slots=True)
 class QueueStatus:
-    """The requests still to come: `queued` is 1 if any is queued, `leased` counts those of other workers.
+    """The requests still to come: `queued` is 1 if any is queued, `leased` counts the requests that other workers hold.
 
     `ready_at` is the latest time at which something can be leased: a host is available, or a lease of another worker
     expires. None if nothing is queued and nothing leased by others.

@@ -72,7 +72,7 @@ class PageState(StrEnum):
     """The effect of a visit on its page; the stats `store/pages_...` count these words."""
 
     NONE = "none"
-    """The visit has no page, and none is stored at its address."""
+    """The visit has no page, and no page is stored at its address."""
     LOST = "lost"
     """Another process has taken over the request; the visit is not stored."""
     NEW = "new"
@@ -525,7 +525,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class _PageContent:
-    """What a page shows, compared with its earlier visits; `before` is its state as a near-duplicate."""
+    """The texts of a page, compared with its earlier visits; `before` is its state as a near-duplicate."""
 
     visited: VisitedPage
     comparison: PageComparison
@@ -810,7 +810,7 @@ def find_absence(visit: Visit, record: PageRecord | None) -> PageAbsence | None:
 
 
 def may_retire(connection: Connection, absences: Sequence[PageAbsence]) -> bool:
-    """Return True if one of the absences may retire its page: then nobody else may write meanwhile."""
+    """Return True if one of the absences may retire its page; retiring needs the locks of all pages."""
     if not absences:
         return False
     keys = {absence.key: absence.for_good for absence in absences}

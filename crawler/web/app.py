@@ -64,7 +64,7 @@ class Answering:
     threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
 
     def read(self, work: Callable[[DatabaseSnapshot], _Result]) -> _Result:
-        """Return what the work makes of one state of the database."""
+        """Return the result of the work on one state of the database."""
         with read_transaction(self.engine) as connection:
             return work(DatabaseSnapshot(connection, datetime.now(UTC), self.config, self.settings))
 

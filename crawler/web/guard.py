@@ -1,4 +1,4 @@
-"""Who may ask, and what an answer may do in a browser: the host of a request, the token, and the headers of safety.
+"""The rights of visitors and of answers in a browser: the host of a request, the token, and the headers of safety.
 
 A page of another site cannot read an answer: a name that it points at this address is not among the hosts, and the
 headers forbid frames and foreign scripts. Texts of crawled pages are inert before they come here; the policy is the

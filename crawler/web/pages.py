@@ -135,7 +135,7 @@ def read_page(snapshot: DatabaseSnapshot, question: PageQuestion) -> PageAnswer:
 def find_page(connection: Connection, url: str) -> int:
     """Return the id of the page at an address, as fetched or canonical; raises NotStoredError if it is unknown."""
     page_id = connection.scalar(select(page.c.id).where(page.c.url_key == urls.url_key(url)))
-    if page_id is None:  # addresses as fetched have no index, but those of a site are few
+    if page_id is None:  # addresses as fetched have no index, but a site has few
         of_site = select(page.c.id).where(page.c.site == urls.site_of(url), page.c.url == urls.without_credentials(url))
         page_id = connection.scalar(of_site.limit(1))
     if page_id is None:

@@ -21,7 +21,7 @@ class Record(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True, forbid_unknown_fields=True):
-    """What may be asked for: the parameters of an address."""
+    """The parameters of an address."""
 
 
 class Nothing(Question, frozen=True):
@@ -29,7 +29,7 @@ class Nothing(Question, frozen=True):
 
 
 class PagedQuestion(Question, frozen=True):
-    """Where a list goes on."""
+    """The cursor at which a list goes on."""
 
     cursor: Cursor | None = None
 
@@ -412,7 +412,7 @@ class FailedRequest(Record, frozen=True):
 
 
 class Failures(Record, frozen=True):
-    """What failed: the largest groups, then the single requests, those of the latest crawl first."""
+    """Failed requests: the largest groups, then single requests, the latest crawl first."""
 
     groups: list[FailureGroup]
     requests: list[FailedRequest]
@@ -517,7 +517,7 @@ class DueRow(Record, frozen=True):
 
 
 class ScheduleAnswer(Record, frozen=True):
-    """What is due, and the week to come. `budget` is REVISIT_BUDGET, the visits of a day; 0 sets no limit."""
+    """The due pages, and the week to come. `budget` is REVISIT_BUDGET, the visits of a day; 0 sets no limit."""
 
     due_pages: int
     due_sections: int
@@ -573,6 +573,6 @@ class SideBySide(Record, frozen=True):
 
 
 class Problem(Record, frozen=True):
-    """Why there is no answer, in a sentence."""
+    """The reason why there is no answer, in a sentence."""
 
     problem: str

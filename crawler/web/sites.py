@@ -38,7 +38,7 @@ def read_sites(snapshot: DatabaseSnapshot, question: SitesQuestion) -> SiteList:
 
 
 def read_site(snapshot: DatabaseSnapshot, question: SiteQuestion) -> SiteRecord:
-    """Return what is known of a site; raises NotStoredError if it has no page and no section."""
+    """Return the facts about a site; raises NotStoredError if it has no page and no section."""
     connection, name = snapshot.connection, question.site
     sample = _newest(connection, name, _LAST_ID, _SAMPLE)
     sections = _sections(connection, name)

@@ -1,4 +1,4 @@
-"""What an answer is made from: one state of the database; cached values; the cursors of lists."""
+"""The sources of an answer: one state of the database, cached values, and the cursors of lists."""
 
 from __future__ import annotations
 

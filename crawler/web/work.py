@@ -110,7 +110,7 @@ def _retry_command(row: Any) -> str:
 
 
 def read_schedule(snapshot: DatabaseSnapshot, question: PagedQuestion) -> ScheduleAnswer:
-    """Return what is due and the forecast of a week; those that have waited longest come first."""
+    """Return the due pages, the longest waiting first, and the forecast of a week."""
     after = [] if question.cursor is None else [_after(question.cursor)]
     entries, following = split_page(
         _due_rows(snapshot, page, ROWS + 1, *after), lambda row: f"{row.next_visit.isoformat()}|{row.id}"

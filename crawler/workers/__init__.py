@@ -5,7 +5,7 @@ worker.py   the program of a worker process, and its messages
 pool.py     the crawl's side: one supervised process for each slot
 
 A page travels as its bytes, because trees cannot be sent; the worker parses it again. Each worker has its own socket
-to the crawl, and nobody else holds either end. So a worker notices at once that the crawl is gone, however it ended.
+to the crawl, and no other process has an end. So a worker notices at once that the crawl is gone, however it ended.
 The time limit is a kernel alarm that each worker sets for itself: it fires even if the crawl is busy or dead, and kills
 the worker wherever it hangs. POSIX only.
 

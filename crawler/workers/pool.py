@@ -41,7 +41,7 @@ class StatCounter(Protocol):
 
 
 class PageForWorker(Protocol):
-    """What a worker is given, of its task's `page_type`."""
+    """The input of a worker, of its task's `page_type`."""
 
     @property
     def url(self) -> str | None: ...

@@ -1,4 +1,4 @@
-"""What worker processes do: the page that a worker is given, and the tasks. Nothing here needs Scrapy or a database."""
+"""The tasks of worker processes, and their input. Nothing here needs Scrapy or a database."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class PageToClean:
 
 
 class WorkerTask(ABC, Generic[ResultT]):
-    """What a worker does: `prepare` once at its start, `work` for each page.
+    """The task of a worker: `prepare` once at its start, `work` for each page.
 
     A subclass is a dataclass at the top level of a module, with fields that msgspec can encode: it is sent to the
     worker by its name and fields. Pages are of `page_type`, results of `result_type`. A worker that takes more than

@@ -44,7 +44,7 @@ _PAGES_PER_FULL_COLLECTION = 100
 
 
 class AnswerKind(IntEnum):
-    """What an answer holds."""
+    """The content of an answer."""
 
     RESULT = 0
     PAGE_ERROR = 1

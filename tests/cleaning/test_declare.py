@@ -72,7 +72,7 @@ def test_a_text_or_a_value_is_read(option_type, raw_value, value):
         (switch(), "perhaps", "it takes true or false"),
         (one_of(COLOURS), "rde", "it takes one of red, green (did you mean 'red'?)"),
         (one_of(COLOURS), "xyz", "it takes one of red, green"),
-        (words_of(COLOURS), "red blue", "('blue' is none of them)"),
+        (words_of(COLOURS), "red blue", "('blue' is not one of them)"),
         (words_of(COLOURS, may_be_empty=False), ",", "it takes words out of red, green, with commas between them"),
         (words_of(COLOURS), 7, "it takes words out of red, green"),
         (text(refuse, "a good text"), "bad", "it takes a good text (not 'bad')"),

@@ -93,7 +93,7 @@ def _pruned(engine: Engine, opts: argparse.Namespace, rules: DuplicateRules) -> 
 
 
 def _expect_known(engine: Engine, opts: argparse.Namespace) -> None:
-    """Raise QueryError for an address or a site of which nothing is stored; otherwise nothing is old enough."""
+    """Raise QueryError for an address or a site without stored pages; otherwise nothing is old enough."""
     with read_transaction(engine) as connection:
         if opts.url is not None:
             read_page_history(connection, opts.url)  # raises

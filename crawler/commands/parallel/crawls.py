@@ -1,4 +1,4 @@
-"""Crawls that one command runs side by side, as far as they do not need the same host, file or browser."""
+"""Crawls that one command runs side by side, unless they need the same host, file or browser."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class WaitingCrawl:
 
 
 class ParallelCrawls:
-    """Runs crawls in one process, at most `limit` at a time, in order as far as their claims allow.
+    """Runs crawls in one process, at most `limit` at a time. A crawl whose claims are taken lets later ones pass.
 
     The next crawl begins as soon as one ends. A signal stops all that run, and no other begins.
     """

@@ -33,7 +33,7 @@ _FEED_FIELD = re.compile(r"%\((\w+)\)s")
 
 @dataclass(frozen=True, slots=True)
 class FeedTarget:
-    """A feed (-o, -O, FEEDS) of a crawl: where it goes, as far as that is known before the crawl, and its options."""
+    """A feed (-o, -O, FEEDS) of a crawl: its options, and its file or address if that is known before the crawl."""
 
     uri: str
     place: str
@@ -117,7 +117,7 @@ class SharedFeeds:
         return target.uri.replace("%(time)s", moment.isoformat().replace(":", "-"))
 
     def _appended(self, target: FeedTarget) -> dict[str, Any]:
-        """Return the options by which a crawl appends to a feed."""
+        """Return the options of a crawl that appends to a feed."""
         options = dict(target.options)
         if target.is_file:
             if options.get("overwrite") and target.place not in self._begun:

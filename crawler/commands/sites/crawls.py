@@ -88,7 +88,7 @@ def _due_revisits(
     revisits: Sequence[Revisit],
     now: datetime,
 ) -> list[Revisit]:
-    """Return the pages that are due, and the sections: those of a site with an interval once it has passed."""
+    """Return the pages and sections that are due; a section of a site with an interval is due once it has passed."""
     early, late = [], set()
     for request in due.revisit_requests(connection, due.all_sections(connection)):
         plan = crawls.get(crawl_identity(request.spider, request.arguments))
@@ -104,7 +104,7 @@ def _due_revisits(
 
 
 def sites_of(connection: Connection, sites: Mapping[str, SiteEntry]) -> dict[str, set[str]]:
-    """Return the registered domains on which each site of the file is: of its sections, also of those that moved."""
+    """Return the registered domains of each site of the file, of all its sections, also the ones that have moved."""
     names = {
         crawl_identity(entry.spider, arguments): name
         for name, entry in sites.items()

@@ -107,7 +107,7 @@ class SitesCommand(RecrawlCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if not args or args[0] not in _ACTIONS:
-            fault = f"{args[0]!r} is none of them; {did_you_mean(args[0], _ACTIONS)}" if args else "none is given"
+            fault = f"{args[0]!r} is not one; {did_you_mean(args[0], _ACTIONS)}" if args else "it is missing"
             raise UsageError(f"an action is needed, {', '.join(_ACTIONS)}: {fault}", print_help=False)
         action = {"check": self._check, "crawl": self._crawl_sites, "status": self._status, "alerts": self._alerts}
         try:

@@ -162,7 +162,7 @@ class BrowserProxy:
 
 
 async def _resolve(target: _Target) -> list[Any]:
-    """Return what getaddrinfo finds, from a thread for which the program does not wait at its end."""
+    """Return the result of getaddrinfo, which runs in a thread; the program ends without waiting for it."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[list[Any]] = loop.create_future()
 

@@ -101,7 +101,7 @@ class LostRecordError(Exception):
 
 
 class MemberMarks:
-    """Places within gzip members of several records from which a record can be unpacked without all bytes before it.
+    """Places in a gzip member of several records, each the start for unpacking a record without the earlier ones.
 
     There are at most 256, so the memory is bounded; the longer a member, the further they are apart. What stands
     before the first member is kept too, because a member cannot be unpacked without it.
@@ -188,7 +188,7 @@ class PlainMembers:
         self._rest = b""
 
     def recover(self, position: int, rest: bytes, *, after_others: bool) -> bool:  # noqa: ARG002 — of both sources
-        """Go to the next record behind a position, from which some bytes were read; return False if there is none."""
+        """Go to the next record behind a position whose next bytes are known; return False if there is none."""
         next_record = _find_record(rest, self.read)
         if next_record is None:
             self._rest = b""
@@ -208,7 +208,7 @@ class _PackedMembers:
 
     is_packed = True
     _start: bytes
-    """The bytes with which a member begins."""
+    """The first bytes of a member."""
     _is_cut = False
     """True if the file ends before the next member begins."""
 

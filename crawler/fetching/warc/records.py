@@ -6,7 +6,7 @@ next record is searched for.
 
 Many writers state a length that is wrong by a few bytes. Such a record ends where the next one begins.
 
-Every record has a place, at which `read_record` reads it again without the records before it.
+Every record has a place: `read_record` reads it again there, without the records before it.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class _RecordReader:
             self._use(min(left, self._left()))
 
     def is_at_end(self) -> bool:
-        """Return True if nothing but line ends and NUL bytes follows in the member."""
+        """Return True if only line ends and NUL bytes follow in the member."""
         while True:
             self._skip(_PADDING)
             if self._left():
