@@ -1,4 +1,12 @@
-"""Cleaning: from the bytes of a page to a decision on every block. Pure: no network, database or clock."""
+"""Cleaning: from the bytes of a page to a decision on every block. Pure: no network, database or clock.
+
+>>> from cleaning import clean
+>>> page = clean("<title>Ice</title><nav><a href=/>Home</a></nav><article><p>The harbour was closed for three weeks.")
+>>> [(decision.block.text, str(decision.reason)) for decision in page.decisions]
+[('Home', 'navigation'), ('The harbour was closed for three weeks.', 'kept')]
+>>> page.title, page.text
+('Ice', 'The harbour was closed for three weeks.')
+"""
 
 from blocksieve import gives_way
 

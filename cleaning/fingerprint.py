@@ -44,6 +44,9 @@ Item = TypeVar("Item")
 def fingerprint(text: str, *, weighting: Weighting = "modified") -> int:
     """Return the unsigned 64-bit fingerprint of a text; 0 for a text without terms.
 
+    >>> distance(fingerprint("Ferries stayed in port"), fingerprint("The ferries stay in the port!"))
+    0
+
     `modified` weights a term by its proximity to the terms after it (weighted.txt, TWC-PFM, equations 1 to 3),
     `symmetric` also by its proximity to the terms before it, `plain` by its frequency.
     """
@@ -74,7 +77,10 @@ def pure_fingerprint_terms(sequence: Sequence[str], *, weighting: Weighting) -> 
 def digest(text: str) -> int:
     """Return the unsigned 64-bit digest of a text's terms; case, spaces and stop words make no difference.
 
-    The digest of a text without terms is that of its characters. Compare the terms, or the texts, if digests are equal.
+    >>> digest("The  ferry") == digest("a FERRY")
+    True
+
+    A text without terms has the digest of its characters. Compare the terms, or the texts, if digests are equal.
     """
     return text_digest(text, terms(text))
 

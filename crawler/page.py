@@ -48,6 +48,9 @@ def page(
 ) -> FetchedPage:
     """Return the response as a content page. A callback yields it to have it cleaned and stored.
 
+        def parse_article(self, response):
+            yield page(response, section="News", published=response.css("time::attr(datetime)").get())
+
     Metadata that the spider states here wins over the page's own; `published` is a date or its ISO text. Raises
     PageError for a body that is not text.
     """

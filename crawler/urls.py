@@ -52,6 +52,11 @@ def known_url(url: str) -> str | None:
 def url_key(url: str, canonical: str | None = None) -> str:
     """Return the key under which a page is stored: one key for all URLs of the page. Do not fetch it.
 
+    >>> url_key("HTTP://a.example/news?utm_source=x&b=2&a=1#top")
+    'http://a.example/news?a=1&b=2'
+    >>> url_key("http://a.example/news?page=1", canonical="http://a.example/news")
+    'http://a.example/news'
+
     It is the canonical form of `canonical`, the page's own rel=canonical, if that is credible, otherwise of `url`.
     Credible is an http(s) URL within the page's own site, except the site's root for a page elsewhere: many templates
     point every article at the home page, which would make all of them one page. A store also compares what it has
@@ -92,7 +97,11 @@ def without_fragment(url: str) -> str:
 
 
 def site_of(url: str) -> str:
-    """Return the registered domain of a URL (see `registered_domain`); "" for a URL without a host."""
+    """Return the registered domain of a URL (see `registered_domain`); "" for a URL without a host.
+
+    >>> site_of("https://news.bbc.co.uk/1")
+    'bbc.co.uk'
+    """
     return registered_domain(url) or ""
 
 

@@ -1,9 +1,11 @@
 """The links, pieces of Python and SQL, tables and messages of README.md and docs/ are right."""
 
 import ast
+import doctest
 import re
 from dataclasses import fields
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -201,3 +203,17 @@ def test_the_fields_of_feeds_are_documented():
     table = CRAWL.partition("## Feeds")[2].partition("\n- ")[0]
     rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
     assert re.findall(r"`(\w+)`", " ".join(rows)) == list(PageItem.fields)
+
+
+WITH_CALLS = [
+    path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+    for package in ("cleaning", "crawler", "pipelines", "spiders")
+    for path in sorted((ROOT / package).rglob("*.py"))
+    if ">>> " in path.read_text("utf-8")
+]
+
+
+@pytest.mark.parametrize("name", WITH_CALLS)
+def test_the_calls_in_docstrings_give_what_they_show(name):
+    result = doctest.testmod(import_module(name))
+    assert (result.failed, result.attempted > 0) == (0, True)

@@ -25,7 +25,7 @@ cdef inline size_t sequence_bytes(Py_ssize_t size) noexcept:
 
 
 cdef inline void place_arrays(Sequence* its, int32_t size, void* memory) noexcept:
-    """Place the arrays of a sequence of so many terms in memory for them."""
+    """Place the arrays of a sequence with this number of terms in the memory."""
     its.size, its.unique = size, 0
     its.shares = <double*> memory
     its.counted = its.shares + size

@@ -91,7 +91,7 @@ if MAYBE_QUOTING.pattern != "[uU][oO][tT]|[iI][tT][aA][tT]":
 
 
 def read_structure(page, marks):
-    """Return the document of a page's kept texts; None if the marks are not those of the page's texts."""
+    """Return the document of a page's kept texts; None if the marks belong to other texts."""
     start = body_of(page.root)
     cdef _Reading reading
     for skip_noscript in (True, False):

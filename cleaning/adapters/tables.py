@@ -44,6 +44,9 @@ def clean_batch(
 ) -> dict[str, Any]:
     """Return a batch, columns by their names, with the columns of the cleaned pages.
 
+    >>> clean_batch({"page": ["<p>The harbour was closed."]}, html="page", url=None, method="pab")["text"].tolist()
+    ['The harbour was closed.']
+
     `html` and `url` name the columns with the pages, bytes or text, and with their URLs; None if there are none. A
     column of the batch that has the name of a new one is replaced. Raises KeyError if a named column is missing, and
     OptionError as `clean` does.

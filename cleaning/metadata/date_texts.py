@@ -260,7 +260,7 @@ def _tokens(plain: str, language: str) -> Iterator[_Token]:
 
 
 def _around(tokens: list[_Token], index: int, language: str) -> str | None:
-    """Return the date of which tokens[index] is the month; without the day if only the year stands beside it."""
+    """Return the date whose month is tokens[index]; without the day if only the year stands beside it."""
     before = _numbers_beside(tokens[:index][::-1])
     after = _numbers_beside(tokens[index + 1 :])
     day = None

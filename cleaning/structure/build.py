@@ -116,7 +116,7 @@ class _Spot(NamedTuple):
 
 
 class Builder:
-    """Takes what a page shows in reading order. Numbers are those of the page's texts."""
+    """Takes the texts and elements of a page in reading order. Numbers count the page's texts."""
 
     def __init__(self, blocks: Sequence[Block], textless: Textless, nest: Nest, heads: frozenset[int]) -> None:
         """`textless` returns the images, formulas and rules of an element, `nest` the inline nodes of a text.

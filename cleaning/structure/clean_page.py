@@ -116,6 +116,12 @@ class CleanPage:
     def to_markdown(self, *, links: Links = True, images: bool = False, html: bool = True) -> str:
         """Return the main text as Markdown: CommonMark with GitHub's tables, and formulas as `$TeX$`.
 
+        >>> from cleaning import clean
+        >>> page = clean("<p>See <a href='/b'>the <b>map</b></a>.</p>", "https://a.example/", method="pab")
+        >>> print(page.to_markdown(), page.to_markdown(links=False), sep="", end="")
+        See [the **map**](https://a.example/b).
+        See the **map**.
+
         `links` False leaves out the addresses of links; "references" puts them at the end. `images` includes images:
         a program that shows the text then loads them from their sites. `html` False writes no HTML, also where Markdown
         has no form of its own: line breaks in table cells, raised and lowered figures. Raises OptionError for other

@@ -88,7 +88,7 @@ _FORMULAS = (FORMULA, FORMULA_SPAN)
 
 
 def check_links(links: object) -> None:
-    """Raises OptionError for a value of `links` that is none of its three."""
+    """Raises OptionError for an unknown value of `links`."""
     if links not in (True, False, "references") or (isinstance(links, int) and not isinstance(links, bool)):
         raise OptionError(f"links is {links!r}; it takes True, False or 'references'")
 

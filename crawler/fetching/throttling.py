@@ -16,8 +16,8 @@ host pause        429, 503, a robots.txt that fails,     `host.paused_until`, an
 
 The first three act on the requests of this process; `host.delay` and the pauses hold for all processes of a database.
 `Downloader` applies the Crawl-delay before each request. `VisitMiddleware` reports each response to `RefusalBackoff`,
-and the frontier stores the `PauseRequest` that it returns. A crawl without a frontier pauses its slot instead. After
-MAX_REFUSALS_IN_A_ROW refusals the crawl ends.
+and the frontier stores the `PauseRequest` that it returns. A crawl without a frontier pauses its slot instead, for
+FRONTIER_WAIT_SECONDS at most. After MAX_REFUSALS_IN_A_ROW refusals the crawl ends.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class SiteCounts:
     `pages` were read, `new` and `changed` of them. `revisits` are visits to stored pages; `vanished` of them were not
     found. `refused` and `failed` visits brought nothing, and `other` are the remaining ones. A request that is not made
     because its host refuses for too long counts as a visit. `blocks_seen`, `blocks_kept` and `words` (of the kept
-    blocks) are those of the pages.
+    blocks) count the blocks of the pages.
     """
 
     pages: int = 0

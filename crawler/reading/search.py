@@ -423,6 +423,8 @@ class Query:
 def parse_query(text: str) -> Query:
     """Return a parsed query: words that must all occur, "a phrase", prefix*, -without, one OR another, title:word.
 
+        parse_query('ferry OR boat "northern lake" harb* -winter title:late')
+
     The result does not depend on the kind of database. Raises QueryError for a query that is malformed or has no wanted
     word.
     """

@@ -91,9 +91,9 @@ def join_crawl(
     """Return the open crawl of a spider with the same arguments (without secrets), or a new one.
 
     `fresh` ends an open crawl, with the reason `replaced`, and begins a new one. A new crawl deletes the requests of
-    all earlier ones with the same spider and arguments, failed ones too. `settings` are those of the command line, for
-    `scrapy retry`; None keeps the stored ones. Call it first in its transaction: workers that start together then join
-    one crawl.
+    all earlier ones with the same spider and arguments, failed ones too. `settings` are the settings of the command
+    line, for `scrapy retry`; None keeps the stored ones. Call it first in its transaction: workers that start together
+    then join one crawl.
     """
     lock(connection, [spider_lock_key(spider)])
     _end_killed_crawls(connection)
@@ -250,7 +250,7 @@ class CrawlQueue:
     """The open and failed requests of one crawl; `failed` has their numbers by outcome.
 
     `processes` counts the processes with unexpired leases; a killed one is counted until its leases expire. The last
-    lease ends at `leased_until`. `settings` are those of the crawl's last command line, None if there was none.
+    lease ends at `leased_until`. `settings` are the settings of the crawl's last command line, None without one.
     """
 
     crawl_id: int

@@ -32,7 +32,7 @@ MAX_DISTANCE = 3
 class DuplicateRules:
     """The stored blocks and pages that a new one may duplicate, and the largest distance of their fingerprints in bits.
 
-    `scope` is DEDUP_SCOPE: `all` stored blocks, those of the same `site` or `page`, or none (`off`).
+    `scope` is DEDUP_SCOPE: `all` stored blocks, the blocks of the same `site` or `page`, or no blocks (`off`).
     """
 
     scope: str = "all"

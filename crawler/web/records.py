@@ -189,7 +189,7 @@ class SiteRecord(Record, frozen=True):
     """A site.
 
     `dropped`, `kept` and `refused` are sums of the crawls that read its newest pages; such a crawl may have read other
-    sites too (`shared`). `later_visits` and `changes` are those of the newest pages, which are `sampled`. `sections`,
+    sites too (`shared`). `later_visits` and `changes` count the newest pages; `sampled` is their number. `sections`,
     `boilerplate` and `hosts` are the first 50.
     """
 

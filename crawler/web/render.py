@@ -134,7 +134,7 @@ def bars(values: Sequence[int], labels: Sequence[str], width: int) -> list[Bar]:
 
 
 def format_bytes(size: float) -> str:
-    """Return a size in the largest unit of which it is one or more, with two digits at least."""
+    """Return a size in its largest unit that makes it one or more, with two digits at least."""
     place = 0
     while size >= _THOUSAND and place < len(_UNITS) - 1:
         size /= _THOUSAND

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from crawler.web.records import SiteQuestion, SitesQuestion
     from crawler.web.snapshot import DatabaseSnapshot
 
-_SAMPLE = 200  # the newest pages, of which the figures of a site are
+_SAMPLE = 200  # the newest pages; the figures of a site count these
 _LAST_ID = 2**62
 _LISTED = ("id", "url", "title", "section", "language", "published", "last_seen", "visits", "changes", "next_visit")
 
