@@ -147,9 +147,9 @@ def bare(text: str) -> str:
 
 def normalise(text: str) -> str:
     """Return the text on one line, as it is visible: single spaces, no control characters or lone surrogates."""
-    if text.isascii() and text.isprintable():
-        return " ".join(text.split())
-    return on_one_line(visible(text))
+    if not text.isascii():
+        return on_one_line(visible(text))
+    return " ".join(text.split()) if text.isprintable() else on_one_line(text)
 
 
 def on_one_line(text: str) -> str:

@@ -377,10 +377,5 @@ def _mark_signs(marks: str) -> Iterator[str]:
 
 def _marks(element: HtmlElement | None) -> str:
     """Return the tags, classes and ids of an element and of the elements around it."""
-    marks = []
-    for _ in range(_LEVELS):
-        if element is None:
-            break
-        marks.append(f"{element.tag} {element.get('class', '')} {element.get('id', '')}")
-        element = element.getparent()
-    return " ".join(marks)
+    around = () if element is None else islice(chain((element,), element.iterancestors()), _LEVELS)
+    return " ".join([f"{outer.tag} {outer.get('class', '')} {outer.get('id', '')}" for outer in around])

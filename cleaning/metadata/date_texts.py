@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 MIN_YEAR, MAX_YEAR = 1800, 2100
 _MAX_CHARS = 300
@@ -58,6 +58,7 @@ _BUDDHIST_OFFSET = 543
 _PERSIAN_YEARS = range(1300, 1500)
 _PERSIAN_LANGUAGES = frozenset({"fa", "ps"})
 _PERSIAN_MONTHS = "فروردین اردیبهشت خرداد تیر مرداد شهریور مهر آبان آذر دی بهمن اسفند".split()
+_PERSIAN = 100  # before the number of a month of their calendar
 _CENTURY = 2000
 
 
@@ -166,9 +167,10 @@ def calendar_day(year: int, month: int, day: int | None) -> str | None:
         moment = date(year, month, day or 1)
     except ValueError:
         return None
-    if not MIN_YEAR <= year <= MAX_YEAR or moment.isoformat() == _UNSET:
+    written = moment.isoformat()
+    if not MIN_YEAR <= year <= MAX_YEAR or written == _UNSET:
         return None
-    return moment.isoformat() if day else moment.isoformat()[:7]
+    return written if day else written[:7]
 
 
 def _iso(plain: str, language: str) -> str | None:
@@ -230,7 +232,7 @@ class _Token(NamedTuple):
 
 def _named(plain: str, language: str) -> str | None:
     """Return the first date with the name of a month."""
-    tokens = list(islice(_tokens(plain, language), _MAX_TOKENS))
+    tokens = _tokens(plain, language)
     coarse = None
     for index, token in enumerate(tokens):
         if token.month is None:
@@ -242,21 +244,22 @@ def _named(plain: str, language: str) -> str | None:
     return coarse
 
 
-def _tokens(plain: str, language: str) -> Iterator[_Token]:
-    names = _month_names(language.partition("-")[0])
-    persian = _persian_names()
+def _tokens(plain: str, language: str) -> list[_Token]:
+    """Return the first words and numbers of a text; none if it has no month's name."""
+    months = _months(language.partition("-")[0])
     words = _TOKEN.findall(_NUMBERED_MONTH.sub(r"thang\1\2 ", plain))
-    if names.keys().isdisjoint(words) and persian.keys().isdisjoint(words) and "thang" not in " ".join(words):
-        return
-    for word in words:
-        if word.isdecimal():
-            yield _Token(word, int(word), None, persian=False)
-        elif word.startswith("thang") and word != "thang":
-            yield _Token(word, None, int(word.removeprefix("thang")), persian=False)
-        elif (month := names.get(word)) is not None:
-            yield _Token(word, None, month, persian=False)
-        else:
-            yield _Token(word, None, persian.get(word), persian=word in persian)
+    if months.keys().isdisjoint(words) and "thang" not in " ".join(words):
+        return []
+    return [_token(word, months.get(word)) for word in words[:_MAX_TOKENS]]
+
+
+def _token(word: str, month: int | None) -> _Token:
+    if month is not None:
+        return _Token(word, None, month % _PERSIAN, persian=month > _PERSIAN)
+    if word.isdecimal():
+        return _Token(word, int(word), None, persian=False)
+    numbered = word.removeprefix("thang")
+    return _Token(word, None, int(numbered) if numbered.isdecimal() else None, persian=False)
 
 
 def _around(tokens: list[_Token], index: int, language: str) -> str | None:
@@ -327,20 +330,21 @@ def _from_persian(year: int, month: int, day: int | None) -> str | None:
 
 
 @cache
-def _month_names(language: str) -> Mapping[str, int]:
-    """Return the months (1 to 12) by their folded names, as the language uses those that languages differ in."""
-    return {**_month_tables()["any"], **_month_tables().get(language, {})}
+def _months(language: str) -> Mapping[str, int]:
+    """Return the months by their folded names, as the language uses those that languages differ in.
+
+    They are 1 to 12, those of the Persian calendar 101 to 112.
+    """
+    tables = _month_tables()
+    return {**tables["persian"], **tables["any"], **tables.get(language, {})}
 
 
 @cache
 def _month_tables() -> dict[str, dict[str, int]]:
     source = resources.files("cleaning").joinpath("data", "months.toml").read_text("utf-8")
-    return {
+    tables = {
         language: {name: int(month) for month, names in months.items() for name in names.split()}
         for language, months in tomllib.loads(source).items()
     }
-
-
-@cache
-def _persian_names() -> Mapping[str, int]:
-    return {fold(name): month for month, name in enumerate(_PERSIAN_MONTHS, 1)}
+    tables["persian"] = {fold(name): month for month, name in enumerate(_PERSIAN_MONTHS, _PERSIAN + 1)}
+    return tables

@@ -173,3 +173,8 @@ def test_every_day_is_read_back_from_its_usual_forms(day):
         read_date(f"{day.year}年{day.month}月{day.day}日"),
         read_date(day.strftime("%Y%m%d")),
     } == {iso}
+
+
+def test_a_word_that_begins_as_the_vietnamese_month_is_a_word():
+    assert read_date("Thangka exhibition, 5 May 2021") == "2021-05-05"
+    assert read_date("5 tháng 3 năm 2021", "vi") == "2021-03-05"
