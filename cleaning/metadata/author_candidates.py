@@ -54,9 +54,12 @@ _METAS = (
 )
 _LABELLED_METAS = (("twitter:label1", "twitter:data1"), ("twitter:label2", "twitter:data2"))
 _TIME_WORDS = re.compile(r"time|zeit|temps|tiempo|tempo|tid|czas|minute", re.IGNORECASE)
-CLASS_PARTS = ("uthor", "yline", "username", "creator", "writer", "contributor", "autor", "erfasser", "auteur")
+CLASS_PARTS = (
+    *("uthor", "yline", "username", "userName", "user-name", "user_name", "ostUser", "nickname"),
+    *("creator", "writer", "contributor", "autor", "erfasser", "auteur"),
+)
 _CLASS = re.compile(
-    r"(?<![a-z])(?:[a-z]*author|byline|byLine|username|creator|writer|contributor|autor|verfasser|auteur)",
+    r"(?<![a-z])(?:[a-z]*author|byline|byLine|[a-z]*user[-_]?name|postUser|nickname|creator|writer|contributor|autor|verfasser|auteur)",
     re.IGNORECASE,
 )
 _OTHER_CLASS = re.compile(r"uthor(?:i[sz]|ity)|comment|avatar|image|photo", re.IGNORECASE)  # authorisation

@@ -10,7 +10,7 @@ from cleaning.metadata.site_names import letters_of
 from cleaning.metadata.statements import tidy_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _MAX_NAME_CHARS = 60
 _MIN_NAME_CHARS = 2  # a shorter text replaces a picture
@@ -33,7 +33,7 @@ BYLINE_WORDS = (
     "|un article de|une chronique de|chronique de|une tribune de|tribune de|reportage de|entretien réalisé par"
     "|un artículo de|artículo de|columna de|crónica de|un articolo di|intervista di|recensione di"
     "|zeige alle beiträge von|alle artikel von|alles von|mehr von|interview von"
-    "|autor|autorin|autoren|autor:in|verfasser"
+    "|autor|autorin|autoren|autor:in|autor/in|autor*in|verfasser"
     "|par|écrit par|publié par|rédigé par|posté par|propos recueillis par|article de|texte de|auteur|auteurs|auteure"
     "|por|escrito por|publicado por|postado por|redactado por|una nota de|texto de|autora|autores"
     "|ver todas las entradas de"
@@ -72,7 +72,7 @@ _BETWEEN = re.compile(rf"[\s,;&/|+·•、-]*(?:{_SEPARATOR_WORDS})?[\s,;&/|+·�
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # The last alternative is a key of a template that was never filled in.
 _NO_NAME = re.compile(
-    r"https?:|www\.|@\S+\.|^@|\d{4}|[{}<>=\\]|^\W*$|(?:^|\s)\d{1,2}(?:$|[\s.,])|^\w+(?:\.\w+){2,}$"
+    r"https?:|www\.|^//|@\S+\.|^@|(?:^|\W)\d{4}|[{}<>=\\]|^\W*$|(?:^|\s)\d{1,2}(?:$|[\s.,])|^\w+(?:\.\w+){2,}$"
     r"|[.!?]{2}|\?$|!$|[\u201e\u00ab\u00bb:]$"
 )
 _EMAIL = re.compile(r"\S+@\S+\.\S+|\(?@\w+\)?")
@@ -107,6 +107,7 @@ _COMPANY = re.compile(
     r"|official|online|web|company|contributors|community|blog|dpa|afp|efe|reuters|ap|apa|ots)\b",
     re.IGNORECASE,
 )
+_LEGAL_FORM = re.compile(r"(?:inc|ltd|llc|gmbh|ag|sa|co|corp|corporation|company|eg|e\.v)\.?", re.IGNORECASE)
 _ROLE = re.compile(
     r"\b(?:writer|editor|reporter|correspondent|contributor|columnist|journalist|redakteur(?:in)?|author|autor(?:in)?"
     r"|founder|ceo|cto|manager|director|expert|specialist|analyst|consultant|professor|photographer|fotograf)\b",
@@ -123,9 +124,18 @@ def read_names(text: str) -> list[str]:
     parts = [part for part in _NAME_SEPARATOR.split(bare) if part]
     # A part of one word is a title, a family name before the first name, or a part of a company's name.
     if not all(" " in part or _UNSPACED.search(part) for part in parts):
-        parts = [bare]
+        parts = parts[:1] if _is_with_desk(parts) else [bare]
     names = [name for part in parts if (name := _bare_name(part))]
     return [name for name in names if name is names[0] or not _ROLE.search(name)][:_MAX_NAMES]
+
+
+def _is_with_desk(parts: Sequence[str]) -> bool:
+    """Return True for a person followed by what they are or where they work: `Ann Lee, Online-Redaktion`."""
+    return bool(parts) and is_person(parts[0]) and all(map(_is_desk, parts[1:]))
+
+
+def _is_desk(part: str) -> bool:
+    return _LEGAL_FORM.fullmatch(part) is None and (is_company(part) or _ROLE.search(part) is not None)
 
 
 def read_shown_names(pieces: Iterable[str]) -> list[str]:

@@ -8,6 +8,7 @@ key is None. `python -m cleaning.training.metadata` trains the weights.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from cleaning.metadata.statements import Statements
 
 WEIGHTS_FILE = "metadata-weights.txt"
+# The addresses of threads in forums, which state no types: `/viewtopic.php`, `/threads/a-title.12/`, `/t/a-title/12`.
+_FORUM_PATH = re.compile(
+    r"/(?:viewtopic|viewthread|showthread|showtopic|topic|thread)\.php|/(?:threads?|topics?|questions|discussions?|comments)/"
+    r"[^/]*\d|/(?:threads?|topics?)/[^/]+/[^/]|/[td]/[^/]+/\d|/r/\w+/comments/|/forums?/.+/|/thread-\d",
+    re.IGNORECASE,
+)
 _FORUM_TYPES = frozenset({"qapage", "question", "discussionforumposting", "discussion"})
 
 
@@ -41,7 +48,7 @@ class Evidence:
     """The path of the address; None for a page without one, or with one that is no URL."""
     site: Site
     kind: str
-    """The kind of the page by its stated types: `article`, `forum`, `product` or `other`."""
+    """The kind of the page by its types, or by its address: `article`, `forum`, `product` or `other`."""
     _replies: dict[HtmlElement | None, bool] = field(default_factory=lambda: {None: False})
 
     @property
@@ -74,15 +81,17 @@ def read_evidence(root: HtmlElement, stated: Statements, url: str | None) -> Evi
         path = None if url is None else urlsplit(url).path
     except ValueError:
         path = None
-    return Evidence(root, stated, path, read_site(stated, url), _kind_of(stated.types))
+    return Evidence(root, stated, path, read_site(stated, url), _kind_of(stated.types, path))
 
 
-def _kind_of(types: frozenset[str]) -> str:
+def _kind_of(types: frozenset[str], path: str | None) -> str:
     if not _FORUM_TYPES.isdisjoint(types):
         return "forum"
     if any(name.endswith(("article", "blogposting")) for name in types):
         return "article"
-    return "product" if "product" in types else "other"
+    if "product" in types:
+        return "product"
+    return "forum" if path is not None and _FORUM_PATH.search(path) else "other"
 
 
 class Candidate(Protocol):

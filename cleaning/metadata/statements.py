@@ -40,7 +40,11 @@ _IN_GRAPHIC = etree.XPath("boolean(ancestor::svg)")
 _ARTICLE_TYPE = re.compile(r"(?:article|posting|report|recipe|question|review|course|book|event)$")
 _PAGE_TYPE = re.compile(r"(?:page|product|productgroup|video|videoobject|creativework|podcastepisode)$")
 _NAME_PARTS = ("givenName", "familyName")
-_REPLY = re.compile(r"\bcomments?\b|\bcomment[_-]|\brelated\b|testimonial|/(?:Comment|Answer)\b", re.IGNORECASE)
+_REPLY = re.compile(
+    r"\bcomments?\b|\bcomment[_-]|\brelated\b|testimonial|/(?:Comment|Answer)\b"
+    r"|\breviews?[-_]+(?:list|item|card|intro|author|body|rating|container)|(?:customer|user|featured|product)[-_]?reviews?\b",
+    re.IGNORECASE,
+)
 _MAX_VALUE_LEVELS = 8
 _LINE_TAGS = frozenset("br p div h2 h3 li tr td table ul ol section".split())
 _UNSEEN_TAGS = frozenset(
@@ -281,6 +285,8 @@ def text_of_value(value: Any) -> str | None:
     Of a list it is that of the first value. A name can be an object itself.
     """
     for _ in range(_MAX_VALUE_LEVELS):
+        if isinstance(value, str):
+            return tidy_text(value)
         if isinstance(value, dict):
             value = value.get("@value") or value.get("name") or _joined_name(value)
         elif isinstance(value, list):

@@ -3,6 +3,8 @@
 import pytest
 from stated_pages import article, linked, metadata
 
+from cleaning.metadata.author_names import read_names
+
 PROSE = "<p>The harbour of Lindholm was closed for three weeks, and nobody could say when the ice would break.</p>"
 SITE = '<meta property="og:site_name" content="Lindholm Courier">'
 
@@ -85,3 +87,38 @@ def test_the_source_of_the_authors_is_said():
     assert metadata(named).sources["authors"] == "json-ld author"
     assert metadata(body=f"<h1>Ice closes the harbour</h1><p>By Ann Lee</p>{PROSE}").sources["authors"] == "byline"
     assert "authors" not in metadata().sources
+
+
+THREAD = "https://www.lindholmcourier.com/threads/ice-in-the-harbour.12/"
+
+
+@pytest.mark.parametrize("account", ["user3080392", "Ejp55230", "ann_lee", "Annie"])
+@pytest.mark.parametrize("names", ["username", "bigusername", "author-name"])
+def test_the_author_of_a_thread_is_an_account(account, names):
+    byline = f"<div class='post'><a class='{names}' href='/members/12'>{account}</a> <time>May 1</time></div>"
+    assert authors(byline=byline, url=THREAD) == (account,)
+
+
+@pytest.mark.parametrize("text", ["2024", "1 May 2024", "2024-05-01", "12345678"])
+def test_a_date_or_number_is_no_account(text):
+    assert authors(byline=f"<div class='post'><a class='username'>{text}</a></div>", url=THREAD) == ()
+
+
+@pytest.mark.parametrize("place", ["featured-review", "review-list", "customer-reviews", "testimonials"])
+def test_who_reviews_a_product_is_no_author(place):
+    review = f"<div class='{place}'><p>They are warm.</p><cite class='author-name'>Ann Lee</cite></div>"
+    assert authors(byline=review) == ()
+
+
+def test_the_author_of_a_review_is_its_author():
+    assert authors(byline="<div class='review'><p class='byline'>By Ann Lee</p></div>") == ("Ann Lee",)
+
+
+@pytest.mark.parametrize("desk", ["Online-Redaktion", "Editor", "Reuters"])
+def test_where_an_author_works_is_left_out(desk):
+    assert authors(f'<meta name="author" content="Ann Lee, {desk}">') == ("Ann Lee",)
+
+
+@pytest.mark.parametrize("name", ["Ann Lee, MD", "Lee Pumps, Inc.", "Lee Pumps, GmbH"])
+def test_a_degree_or_a_form_of_companies_stays_with_its_name(name):
+    assert read_names(name) == [name]
