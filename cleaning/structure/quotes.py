@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -56,7 +57,8 @@ _LABELS = (
     "quote|zitat|cita|citat|citaat|cytat|цитата|цитирую|idézet|citace|al\u0131nt\u0131|citazione|citação|sitat|"
     "lainaus|trích dẫn|引用|引述|인용|اقتباس|ציטוט"
 )
-_COLON = "[:\uff1a]"
+_COLONS = ":\uff1a"
+_COLON = f"[{_COLONS}]"
 _SPEAKER = re.compile(
     rf".{{1,100}}(?:\b(?:{_SAID})(?:\(\w\))?|{_SAID_UNSPACED})(?:\b[^:\uff1a]{{0,60}})?\s*{_COLON}.{{0,40}}"
     rf"|(?:{_QUOTED_FROM})\b.{{1,100}}|(?:{_LABELS}|citation)\s*[:\uff1a(].{{0,100}}"
@@ -65,6 +67,7 @@ _SPEAKER = re.compile(
 )
 _BARE_LABEL = re.compile(rf"(?:{_LABELS})\s*{_COLON}", re.IGNORECASE)
 _LABEL = re.compile(rf"(?:{_LABELS})\s*{_COLON}|(?:{_QUOTED_FROM})\b.{{1,60}}", re.IGNORECASE)
+_LABEL_STARTS = frozenset("orig quot zita cita cyta цита".split())  # of the texts without a colon
 _MAX_HEAD_CHARS = 160
 _MAX_HEAD_WORDS = 16
 _MAX_HEADS = 2  # the texts above a quote: who said it, and when
@@ -102,9 +105,9 @@ def find_quotes(start: HtmlElement, blocks: Sequence[Block]) -> Quotes:
     """Return the quotes in a page's body, whose texts in reading order are `blocks`."""
     module = load_compiled("structure")
     candidates = pure_find_candidates(start) if module is None else module.find_candidates(start)
-    labels = [number for number, block in enumerate(blocks) if not block.link_words and _is_label(block.text)]
-    if not candidates and not labels:
-        return NO_QUOTES
+    labels = [number for number, block in enumerate(blocks) if _is_label(block)]
+    if not labels and not any(_is_named(element.get("class") or "") for element in candidates):
+        return NO_QUOTES  # most pages; their block quotes are all that they quote
     search = _Search(start, blocks, candidates[:_MAX_CANDIDATES])
     search.accept_candidates()
     search.accept_labelled(labels[:_MAX_CANDIDATES])
@@ -126,8 +129,11 @@ def names_speaker(text: str) -> bool:
     return len(text) <= _MAX_HEAD_CHARS and _SPEAKER.fullmatch(text) is not None
 
 
-def _is_label(text: str) -> bool:
-    return len(text) <= _MAX_HEAD_CHARS and _LABEL.fullmatch(text) is not None
+def _is_label(block: Block) -> bool:
+    text = block.text
+    if text[-1] not in _COLONS and text[:4].lower() not in _LABEL_STARTS:
+        return False
+    return len(text) <= _MAX_HEAD_CHARS and not block.link_words and _LABEL.fullmatch(text) is not None
 
 
 class _Search:
@@ -351,6 +357,12 @@ class _Search:
         level = outer.count("/") + 2
         bodies = {"/".join(block.path.split("/", level)[:level]) for block in blocks}
         return len(bodies) == 1 and outer not in bodies and sum(block.words for block in blocks) >= _MIN_LABELLED_WORDS
+
+
+@lru_cache(maxsize=1 << 10)
+def _is_named(names: str) -> bool:
+    """Return True for the classes of a quote or of its head."""
+    return _HEAD_NAME.search(names.lower()) is not None or _names_quote(names.lower())
 
 
 def _names_quote(names: str) -> bool:
