@@ -18,7 +18,8 @@ from cleaning.blocks import Metadata, kept_decisions
 from cleaning.parse import parse
 from crawler.context import context_of
 from crawler.fetching.response_filter import PageResponse, content_type
-from crawler.urls import known_url, site_of
+from crawler.storage.page_columns import PAGE_COLUMN_NAMES, describe
+from crawler.urls import known_url
 from crawler.visit import METHOD_META_KEY, CleanedPage, FetchedPage, ProcessedPage, UnparsedPage
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Page
     from cleaning.structure.clean_page import CleanPage
+    from crawler.storage.page_columns import Value
     from crawler.storage.queries import StoredItem
     from crawler.visit import Visit
 
@@ -96,20 +98,13 @@ def _read_response(response: Response) -> Page | UnparsedPage:
 class PageItem(Item):
     """A cleaned page as feeds (`-o`, `-O`, FEEDS), later item pipelines and the signal `item_scraped` get it.
 
-    A field that the page does not state is left out. Times are ISO texts.
+    Its first fields are those of PAGE_COLUMNS. A field that the page does not state is left out. Times are ISO texts.
     """
 
-    url = Field()
-    """The page's address, as fetched."""
-    site = Field()
-    """Its registered domain, or host:port."""
-    title = Field()
-    author = Field()
-    """The authors' names, joined by commas."""
-    published = Field()
+    # In the body of a class, locals() is the namespace that the class is made of.
+    locals().update((name, Field()) for name in PAGE_COLUMN_NAMES)
+
     modified = Field()
-    language = Field()
-    section = Field()
     site_name = Field()
     image = Field()
     """Address of the lead image."""
@@ -154,9 +149,8 @@ def stored_item(content: StoredItem, fetched: datetime) -> PageItem:
 
     The database holds no `modified`, `site_name`, `image`, `canonical` and `type`.
     """
-    fields = {**content.fields, "fetched": fetched.isoformat(timespec="seconds")}
     texts = [_xml_text(block.text) for block in content.blocks]
-    item: dict[str, Any] = {name: _xml_text(value) for name, value in fields.items() if value is not None}
+    item = _stated_fields({**content.fields, "fetched": fetched.isoformat(timespec="seconds")})
     item["text"] = "\n".join(texts)
     if content.markdown is not None:
         item["markdown"] = _xml_text(content.markdown)
@@ -171,22 +165,16 @@ def _make_item(url: str, cleaned: CleanPage, fetched: datetime | None = None, ma
     metadata = cleaned.metadata
     kept = kept_decisions(cleaned.decisions)
     texts = [_xml_text(decision.block.text) for decision in kept]
-    values: dict[str, str | None] = {
-        "url": url,
-        "site": site_of(url),
-        "title": metadata.title,
-        "author": metadata.author,
-        "published": metadata.published_text,
+    values = {
+        **describe(url, cleaned),
         "modified": metadata.modified_text,
-        "language": metadata.language,
-        "section": metadata.section,
         "site_name": metadata.site_name,
         "image": metadata.image,
         "canonical": metadata.canonical,
         "type": cleaned.type and cleaned.type.value,
         "fetched": None if fetched is None else fetched.isoformat(timespec="seconds"),
     }
-    item: dict[str, Any] = {name: _xml_text(value) for name, value in values.items() if value is not None}
+    item = _stated_fields(values)
     item["text"] = "\n".join(texts)
     if markdown is not None:
         item["markdown"] = _xml_text(markdown)
@@ -200,6 +188,15 @@ def _make_item(url: str, cleaned: CleanPage, fetched: datetime | None = None, ma
 def _xml_text(text: str) -> str:
     """Return a text without the characters that XML must not have; a printable text has none."""
     return text if text.isprintable() else _NOT_XML.sub("", text)
+
+
+def _stated_fields(values: Mapping[str, Value]) -> dict[str, Any]:
+    """Return the values that are not None, texts as XML can hold them."""
+    return {
+        name: _xml_text(value) if isinstance(value, str) else value
+        for name, value in values.items()
+        if value is not None
+    }
 
 
 def page_adapter(method: str, options: Mapping[str, Any], *, structure: bool = False) -> type[DictAdapter]:

@@ -15,8 +15,8 @@ import sqlalchemy
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("cleaning", "crawler", "pipelines", "spiders")
 MAX_MODULES = 15
-# The six layers of the storage are only read together.
-MAX_MODULES_OF = {"crawler/storage": 23}
+# The seven layers of the storage are only read together.
+MAX_MODULES_OF = {"crawler/storage": 24}
 MAX_FUNCTION_LINES = 50
 MIN_LINES = 60
 # Modules without a test file of their own.

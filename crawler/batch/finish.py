@@ -12,6 +12,7 @@ from crawler.batch.clean_file import cleaned_names
 from crawler.batch.columns import BLOCKS, PAGES, SIGHTINGS, create_table, read_table
 from crawler.batch.stages import read_decisions, read_sightings
 from crawler.reading.export_rows import EXPORT_VERSION, RowChange
+from crawler.storage.page_columns import PAGE_COLUMN_NAMES
 from crawler.urls import url_key
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from crawler.batch.stages import AddressDecisions, Plan
 
 _ROWS_PER_READ = 5_000
-_PAGE_COLUMNS = ("url", "section", "title", "author", "published", "language", "first_seen")
+_PAGE_COLUMNS = (*PAGE_COLUMN_NAMES, "first_seen")
 _KEPT_COLUMNS = (
     "position",
     "kind",
@@ -169,7 +170,7 @@ def _columns(table: pa.Table, pages: pa.Table) -> dict[str, Any]:
     place = np.searchsorted(pages["id"].to_numpy(), table["page_id"].to_numpy())
     of_page = pages.take(pa.array(place))
     return {
-        **{name: table[name] for name in ("id", "page_id", "site", *_KEPT_COLUMNS)},
+        **{name: table[name] for name in ("id", "page_id", *_KEPT_COLUMNS)},
         **{name: of_page[name] for name in _PAGE_COLUMNS},
         "schema": pa.repeat(EXPORT_VERSION, len(table)),
     }

@@ -27,6 +27,7 @@ from crawler.errors import BatchError
 from crawler.storage.addresses import is_stored_page
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import read_transaction
+from crawler.storage.page_columns import PAGE_COLUMN_NAMES
 from crawler.storage.pages import ImportedPage
 from crawler.storage.store import Store
 from crawler.storage.tables import page as page_table
@@ -121,12 +122,6 @@ def _check(output: OutputFolder, config: Config) -> None:
 def _imported(row: Row, blocks: Sequence[Row], fingerprinter: Fingerprinter) -> ImportedPage:
     decisions = tuple(_decision(block) for block in blocks)
     metadata = Metadata(
-        title=row["title"],
-        authors=(row["author"],) if row["author"] else (),
-        published=row["published"],
-        modified=row["modified"],
-        language=row["language"],
-        section=row["section"],
         headline=row.get("headline"),  # older versions wrote neither
         stated_title=row.get("stated_title"),
     )
@@ -146,7 +141,8 @@ def _imported(row: Row, blocks: Sequence[Row], fingerprinter: Fingerprinter) -> 
         page=ProcessedPage(fetched, cleaned, keys.blocks, keys.fingerprint),
     )
     doubted = row.get("doubted_canonical")  # older versions did not write it
-    return ImportedPage(visit, row["url_key"], unsigned(row["body_hash"]), doubted)
+    described = {name: row[name] for name in PAGE_COLUMN_NAMES if name in row}
+    return ImportedPage(visit, row["url_key"], unsigned(row["body_hash"]), described, doubted)
 
 
 def _decision(row: Row) -> Decision:

@@ -15,6 +15,7 @@ from xxhash import xxh32_hexdigest
 from cleaning.structure.chunks import Chunker
 from crawler.errors import ExportError
 from crawler.storage.change_log import Horizon, changed_blocks, changed_pages
+from crawler.storage.page_columns import FIRST_COLUMNS, LATER_COLUMNS
 from crawler.storage.structure import read_structure_nodes
 from crawler.storage.tables import (
     block,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import CompoundSelect, FromClause, Select
-    from sqlalchemy.engine import Connection
+    from sqlalchemy.engine import Connection, RowMapping
 
     from crawler.storage.database import DatabasePosition
 
@@ -56,6 +57,8 @@ _CURSOR_BODY = re.compile(
 )
 
 _SHOWN_CHARS = 80
+
+_NO_NAMES = {"headline": None, "stated_title": None}
 
 
 class ExportContent(StrEnum):
@@ -88,14 +91,9 @@ _ROW_COLUMNS = (
     ExportColumn("change", "string", "`new`, `changed` or `gone`; in a whole export always `new`"),
 )
 
-_PAGE_COLUMNS = (
-    ExportColumn("url", "string", "the page's address, as fetched"),
-    ExportColumn("site", "string", "its registered domain, or host:port"),
-    ExportColumn("section", "string", "section, as the page or the spider says"),
-    ExportColumn("title", "string", "title of the page"),
-    ExportColumn("author", "string", "author of the page"),
-    ExportColumn("published", "string", "date or time in ISO form, as precise as the page says"),
-    ExportColumn("language", "string", "language code, mostly of two letters"),
+_FIRST_COLUMNS, _LATER_COLUMNS = (
+    tuple(ExportColumn(column.name, column.kind, column.meaning) for column in columns)
+    for columns in (FIRST_COLUMNS, LATER_COLUMNS)
 )
 
 EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
@@ -103,7 +101,7 @@ EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
         *_ROW_COLUMNS,
         ExportColumn("id", "int64", "the block's id; it stays in later visits, and is never given out twice"),
         ExportColumn("page_id", "int64", "id of the page that the block was first found on"),
-        *_PAGE_COLUMNS,
+        *_FIRST_COLUMNS,
         ExportColumn("position", "int32", "place among the page's blocks, from 0"),
         ExportColumn("kind", "string", "`heading`, `paragraph`, `list item`, `table cell`, `code`, `quote`"),
         ExportColumn("text", "string", "the block's text"),
@@ -111,11 +109,12 @@ EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
         ExportColumn("score", "double", "score by the page's method"),
         ExportColumn("priority", "double", "tag priority (PAB)"),
         ExportColumn("first_seen", "timestamp", "when the block was first found, in UTC"),
+        *_LATER_COLUMNS,
     ),
     ExportContent.PAGES: (
         *_ROW_COLUMNS,
         ExportColumn("id", "int64", "the page's id; it stays in later visits, and is never given out twice"),
-        *_PAGE_COLUMNS,
+        *_FIRST_COLUMNS,
         ExportColumn("first_seen", "timestamp", "when the page was first visited, in UTC"),
         ExportColumn("blocks", "int32", "number of its blocks and sightings, without boilerplate"),
         ExportColumn("words", "int32", "number of words in them"),
@@ -125,12 +124,13 @@ EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
             "headline", "string", "the heading that the page shows; null if it has none, or before its next visit"
         ),
         ExportColumn("stated_title", "string", "the page's title element, with the site's name; null as above"),
+        *_LATER_COLUMNS,
     ),
     ExportContent.CHUNKS: (
         *_ROW_COLUMNS,
         ExportColumn("id", "int64", "the page's id; all chunks of a page have it"),
         ExportColumn("number", "int32", "place among the page's chunks, from 0"),
-        *_PAGE_COLUMNS,
+        *_FIRST_COLUMNS,
         ExportColumn("headings", "list<element: string>", "the headings above the chunk, the highest first"),
         ExportColumn("positions", "list<element: int64>", "positions of the page's texts in it"),
         ExportColumn(
@@ -138,6 +138,7 @@ EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
         ),
         ExportColumn("size", "int32", "its size in words, or in the given unit"),
         ExportColumn("text", "string", "the chunk as Markdown, without addresses of links"),
+        *_LATER_COLUMNS,
     ),
 }
 
@@ -325,16 +326,17 @@ class _PageRows:
 
     def __init__(self, connection: Connection, rows: RowFilter) -> None:
         self._connection = connection
-        names = [column.name for column in EXPORT_COLUMNS[self.content][_ID_COLUMNS - 1 :] if column.name in page.c]
-        self._select = rows.of(select(*(page.c[name] for name in names)), page).order_by(page.c.id)
+        self._names = [column.name for column in EXPORT_COLUMNS[self.content][_ID_COLUMNS - 1 :]]
+        columns = [page.c[name] for name in self._names if name in page.c]
+        self._select = rows.of(select(*columns), page).order_by(page.c.id)
 
     def read_all(self) -> Iterator[Row]:
-        rows = _stream_rows(self._connection, self._select)
+        rows = self._connection.execute(self._select.execution_options(yield_per=_ROWS_PER_READ)).mappings()
         while batch := list(islice(rows, self.batch_size)):
             yield from self._rows_of(batch)
 
     def read(self, ids: Sequence[int]) -> Iterator[Row]:
-        return self._rows_of(list(_stream_rows(self._connection, self._select.where(page.c.id.in_(ids)))))
+        return self._rows_of(list(self._connection.execute(self._select.where(page.c.id.in_(ids))).mappings()))
 
     def changed_ids(self, since: Horizon) -> CompoundSelect[int]:
         return changed_pages(since)
@@ -347,12 +349,13 @@ class _PageRows:
         columns = select(page_structure.c.page_id, page_structure.c.markdown)
         return {row[0]: row[1] for row in self._connection.execute(columns.where(page_structure.c.page_id.in_(ids)))}
 
-    def _read_names(self, ids: Sequence[int]) -> dict[int, Row]:
+    def _read_names(self, ids: Sequence[int]) -> dict[int, Mapping[str, str | None]]:
         columns = select(headline.c.page_id, headline.c.headline, headline.c.stated_title)
-        return {row[0]: tuple(row[1:]) for row in self._connection.execute(columns.where(headline.c.page_id.in_(ids)))}
+        rows = self._connection.execute(columns.where(headline.c.page_id.in_(ids)))
+        return {row.page_id: {"headline": row.headline, "stated_title": row.stated_title} for row in rows}
 
-    def _rows_of(self, pages: Sequence[Row]) -> Iterator[Row]:
-        described = {row[0]: row for row in pages}
+    def _rows_of(self, pages: Sequence[RowMapping]) -> Iterator[Row]:
+        described = {row["id"]: row for row in pages}
         texts = (
             select(page_text.c.page_id, page_text.c.words, page_text.c.text)
             .where(page_text.c.page_id.in_(list(described)))
@@ -362,16 +365,16 @@ class _PageRows:
         names = self._read_names(list(described))
         for page_id, text_rows in groupby(_stream_rows(self._connection, texts), key=lambda row: row[0]):
             blocks = list(text_rows)
-            words = sum(row[1] for row in blocks)
-            text = "\n".join(row[2] for row in blocks)
-            yield (
-                *described[page_id],
-                len(blocks),
-                words,
-                text,
-                markdown.get(page_id),
-                *names.get(page_id, (None, None)),
-            )
+            own = {
+                "blocks": len(blocks),
+                "words": sum(row[1] for row in blocks),
+                "text": "\n".join(row[2] for row in blocks),
+                "markdown": markdown.get(page_id),
+            }
+            yield self._row({**_NO_NAMES, **described[page_id], **names.get(page_id, {}), **own})
+
+    def _row(self, values: Mapping[str, Any]) -> Row:
+        return tuple(values[name] for name in self._names)
 
 
 class _ChunkRows(_PageRows):
@@ -384,19 +387,26 @@ class _ChunkRows(_PageRows):
         self._select = self._select.where(page.c.id.in_(select(page_structure.c.page_id)))
         self._limits = limits
 
-    def _rows_of(self, pages: Sequence[Row]) -> Iterator[Row]:
+    def _rows_of(self, pages: Sequence[RowMapping]) -> Iterator[Row]:
         limits = self._limits
-        ids = [row[0] for row in pages]
+        ids = [described["id"] for described in pages]
         columns = select(placed_block.c.page_id, placed_block.c.position, placed_block.c.block_id)
         places = columns.where(placed_block.c.page_id.in_(ids), placed_block.c.block_id.is_not(None))
         blocks = {(page_id, position): block_id for page_id, position, block_id in self._connection.execute(places)}
         structures = read_structure_nodes(self._connection, ids)
-        for page_id, *described in pages:
+        for described in pages:
+            page_id = described["id"]
             cut = Chunker(structures[page_id], limits.size, limits.overlap, limits.unit, links=False)
             for number, chunk in enumerate(cut.chunks()):
-                block_ids = [blocks[page_id, place] for place in chunk.positions if (page_id, place) in blocks]
-                lists = (list(chunk.headings), list(chunk.positions), block_ids)
-                yield (page_id, number, *described, *lists, chunk.size, chunk.text)
+                own = {
+                    "number": number,
+                    "headings": list(chunk.headings),
+                    "positions": list(chunk.positions),
+                    "block_ids": [blocks[page_id, place] for place in chunk.positions if (page_id, place) in blocks],
+                    "size": chunk.size,
+                    "text": chunk.text,
+                }
+                yield self._row({**described, **own})
 
 
 def _stream_rows(connection: Connection, statement: Select[Any] | CompoundSelect[Any]) -> Iterator[Row]:

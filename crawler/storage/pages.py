@@ -27,6 +27,7 @@ from crawler.config import CLEANING_SETTINGS
 from crawler.redact import redact_arguments
 from crawler.schedule import PageKind, SitemapTrust, VisitHistory, next_visit
 from crawler.storage.headlines import EarlierVisits, PageNames, StatedMetadata, own_version
+from crawler.storage.page_columns import PAGE_COLUMN_NAMES, describe
 from crawler.storage.tables import (
     address,
     batched,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Row
 
     from crawler.schedule import RevisitBounds
+    from crawler.storage.page_columns import Value
     from crawler.storage.requests import LeasedRequest
     from crawler.visit import LeaseToken, RequestRecord, Visit
 
@@ -107,11 +109,10 @@ SECTION_HISTORY = (
 HAS_STRUCTURE = exists().where(page_structure.c.page_id == page.c.id).label("has_structure")
 """Whether a page has a stored structure."""
 
-_DESCRIPTION = ("url", "site", "section", "title", "author", "published", "language")
 _FIND_PAGE = (
     select(
         page.c.id,
-        *(page.c[name] for name in _DESCRIPTION if name != "published"),  # PAGE_HISTORY has it
+        *(page.c[name] for name in PAGE_COLUMN_NAMES if name != "published"),  # PAGE_HISTORY has it
         page.c.body_hash,
         page.c.page_fingerprint,
         page.c.lastmod,
@@ -218,8 +219,8 @@ class PageRecord:
 
     @property
     def description(self) -> tuple[object, ...]:
-        """The columns that exports show of the page."""
-        return tuple(self.columns[name] for name in _DESCRIPTION)
+        """The values that exports show of the page."""
+        return tuple(self.columns[name] for name in PAGE_COLUMN_NAMES)
 
     @property
     def metadata(self) -> StatedMetadata:
@@ -243,11 +244,15 @@ class PageRecord:
 
 @dataclass(frozen=True, slots=True)
 class ImportedPage:
-    """A page that was cleaned elsewhere, as a visit; of its HTML only the hash is known."""
+    """A page that was cleaned elsewhere, as a visit; of its HTML only the hash is known.
+
+    `description` has the values of page columns as they were written there.
+    """
 
     visit: Visit
     key: str
     body_hash: int
+    description: Mapping[str, Value]
     doubted_canonical: str | None = None
 
     @property
@@ -259,7 +264,7 @@ class ImportedPage:
         """Return the columns to store."""
         record = page_record(self.visit, source)
         own = {"url_key": self.key, "body_hash": self.body_hash, "doubted_canonical": self.doubted_canonical}
-        return record and replace(record, columns=record.columns | own)
+        return record and replace(record, columns={**record.columns, **self.description, **own})
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,14 +359,8 @@ def describe_page(page: ProcessedPage) -> dict[str, Any]:
     fetched, cleaned = page.fetched, page.cleaned
     metadata = fetched.stated.filled_from(cleaned.metadata)
     return {
-        "url": without_credentials(fetched.url),
+        **describe(fetched.url, replace(cleaned, metadata=metadata)),
         "url_key": url_key(fetched.url, metadata.canonical),
-        "site": site_of(fetched.url),
-        "section": _normalised(metadata.section),
-        "title": _normalised(metadata.title),
-        "author": _normalised(metadata.author),
-        "published": _normalised(metadata.published_text),
-        "language": _normalised(metadata.language),
         "etag": _normalised(fetched.etag),
         "last_modified": _normalised(fetched.last_modified),
         "body_hash": xxh64_intdigest(fetched.body),
@@ -389,7 +388,7 @@ def find_page(connection: Connection, key: str) -> StoredPage | None:
         has_structure=bool(row.has_structure),
         history=page_history(row),
         title=row.title,
-        description=tuple(getattr(row, name) for name in _DESCRIPTION),
+        description=tuple(getattr(row, name) for name in PAGE_COLUMN_NAMES),
         metadata=_stored_metadata(row),
     )
 

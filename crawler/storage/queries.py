@@ -12,6 +12,7 @@ from crawler import urls
 from crawler.discovery.article_detection import DETECTION_METHOD, LONG_BLOCK_WORDS, RunningText
 from crawler.errors import QueryError, StoreError
 from crawler.storage.boilerplate import read_template
+from crawler.storage.page_columns import PAGE_COLUMN_NAMES
 from crawler.storage.pages import decompress, target_of
 from crawler.storage.tables import (
     address,
@@ -326,7 +327,7 @@ def read_stored_item(connection: Connection, key: str, url: str) -> StoredItem |
     if row is None:
         return None
     blocks = connection.execute(_ITEM_TEXTS, {"page": row["id"]})
-    fields = {name: row[name] for name in _ITEM_FIELDS}
+    fields = {name: row[name] for name in PAGE_COLUMN_NAMES}
     return StoredItem(
         fields,
         tuple(StoredBlock(block_row.kind, block_row.score, block_row.text) for block_row in blocks),
@@ -334,8 +335,7 @@ def read_stored_item(connection: Connection, key: str, url: str) -> StoredItem |
     )
 
 
-_ITEM_FIELDS = ("url", "site", "title", "author", "published", "language", "section")
-_ITEM_PAGE = select(page.c.id, *(page.c[name] for name in _ITEM_FIELDS), page_structure.c.markdown).outerjoin(
+_ITEM_PAGE = select(page.c.id, *(page.c[name] for name in PAGE_COLUMN_NAMES), page_structure.c.markdown).outerjoin(
     page_structure, page_structure.c.page_id == page.c.id
 )
 

@@ -91,7 +91,7 @@ def upgrade_schema(
         if _is_empty(connection):
             _create_schema(connection, migrations.head)
         else:
-            with without_triggers(connection):
+            with without_triggers(connection), _renewing_views(connection):
                 _migrate(connection, migrations, report)
         return settle_database_id(connection)
 
@@ -186,6 +186,22 @@ def without_triggers(connection: Connection) -> Iterator[None]:
     _create_triggers(connection)
 
 
+@contextmanager
+def _renewing_views(connection: Connection) -> Iterator[None]:
+    """Create the views anew after a migration, with the columns that it has added.
+
+    SQLite drops them before it, because it copies no table that a view reads. PostgreSQL replaces a view if the columns
+    that it had stay first, so the views that users have made of it stay too.
+    """
+    is_sqlite = connection.dialect.name == "sqlite"
+    for name in VIEWS if is_sqlite else ():
+        connection.execute(text(f"DROP VIEW IF EXISTS {name}"))
+    yield
+    create = "CREATE VIEW" if is_sqlite else "CREATE OR REPLACE VIEW"
+    for name, query in VIEWS.items():
+        connection.execute(text(f"{create} {name} AS {query}"))
+
+
 def optimize_search_index(connection: Connection) -> None:
     """Erase the words of removed blocks from SQLite's full-text index, which otherwise only marks them as removed."""
     if connection.dialect.name == "sqlite":
@@ -263,8 +279,8 @@ def _create_schema(connection: Connection, revision: str) -> None:
             for index in table.indexes:
                 if exists_on(index, dialect):
                     connection.execute(CreateIndex(index))
-    for view in VIEWS:
-        connection.execute(text(view))
+    for name, query in VIEWS.items():
+        connection.execute(text(f"CREATE VIEW {name} AS {query}"))
     if dialect == "sqlite":
         connection.execute(text(_CREATE_TOKENS_INDEX))
     else:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -38,12 +39,16 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
+from crawler.storage.page_columns import FIRST_COLUMNS, LATER_COLUMNS, PAGE_COLUMNS
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sqlalchemy import TableClause
     from sqlalchemy.engine import Connection, CursorResult, Dialect
     from sqlalchemy.schema import SchemaItem
+
+    from crawler.storage.page_columns import PageColumn
 
 _Item = TypeVar("_Item")
 
@@ -258,6 +263,15 @@ def _absence_columns() -> list[Column[Any]]:
     return [_required("misses", Integer, server_default="0"), Column("retired_at", UtcDateTime)]
 
 
+# The types of page columns by what they are in Parquet.
+_COLUMN_TYPES: Mapping[str, Any] = MappingProxyType({"string": Text, "int32": Integer})
+
+
+def _page_column(declared: PageColumn) -> Column[Any]:
+    kind = Key if declared.indexed else _COLUMN_TYPES[declared.kind]
+    return Column(declared.name, kind, nullable=not declared.required, index=declared.indexed or None)
+
+
 def _content_columns() -> list[Column[Any]]:
     """Return the columns that block and sighting share, so that either can become the other without loss."""
     return [
@@ -304,14 +318,9 @@ page = Table(
     "page",
     metadata,
     _row_id(),
-    _required("url", Text),
+    _page_column(PAGE_COLUMNS[0]),
     _required("url_key", Key, unique=True),
-    _required("site", Key, index=True),
-    Column("section", Text),
-    Column("title", Text),
-    Column("author", Text),
-    Column("published", Text),
-    Column("language", Text),
+    *map(_page_column, PAGE_COLUMNS[1:]),
     *_visit_columns(),
     _required("crawl_id", Id, ForeignKey("crawl.id")),
     Column("etag", Text),
@@ -728,20 +737,23 @@ _VIEW_TYPES: dict[str, Any] = {
     **dict.fromkeys(("position", "words"), Integer),
     **dict.fromkeys(("score", "priority"), Float),
     **dict.fromkeys(("first_seen", "last_seen"), UtcDateTime),
+    **{declared.name: _COLUMN_TYPES[declared.kind] for declared in PAGE_COLUMNS},
 }
 
 
-def _view(name: str, columns: str) -> TableClause:
-    return table(name, *(column(column_name, _VIEW_TYPES.get(column_name, Text)) for column_name in columns.split()))
+def _view(name: str, *columns: str) -> TableClause:
+    return table(name, *(column(column_name, _VIEW_TYPES.get(column_name, Text)) for column_name in columns))
 
 
 informative_block = _view(
     "informative_block",
-    "id page_id url site section title author published language position kind text words score priority first_seen "
-    "last_seen",
+    *("id", "page_id"),
+    *(declared.name for declared in FIRST_COLUMNS),
+    *("position", "kind", "text", "words", "score", "priority", "first_seen", "last_seen"),
+    *(declared.name for declared in LATER_COLUMNS),
 )
-page_text = _view("page_text", "page_id position kind text words score")
-placed_block = _view("placed_block", "page_id position block_id kind text")
+page_text = _view("page_text", "page_id", "position", "kind", "text", "words", "score")
+placed_block = _view("placed_block", "page_id", "position", "block_id", "kind", "text")
 
 _IS_BOILERPLATE = """
 EXISTS (
@@ -757,12 +769,13 @@ _PLACE_COLUMNS = """
     code_language
 """
 _SAME_PLACE = "block_place.page_id = {row}.page_id AND block_place.position = {row}.position"
-VIEWS = (
-    f"""
-    CREATE VIEW informative_block AS
-    SELECT block.id, block.page_id, page.url, page.site, page.section, page.title, page.author, page.published,
-           page.language, block.position, block.kind, block.text, block.words, block.score, block.priority,
-           block.first_seen, block.last_seen
+_FIRST_OF_PAGE = "".join(f", page.{declared.name}" for declared in FIRST_COLUMNS)
+_LATER_OF_PAGE = "".join(f", page.{declared.name}" for declared in LATER_COLUMNS)
+VIEWS: Mapping[str, str] = MappingProxyType(
+    {
+        "informative_block": f"""
+    SELECT block.id, block.page_id{_FIRST_OF_PAGE}, block.position, block.kind, block.text, block.words, block.score,
+           block.priority, block.first_seen, block.last_seen{_LATER_OF_PAGE}
     FROM block JOIN page ON page.id = block.page_id
     WHERE (block.gone_at IS NULL AND NOT {_BLOCK_IS_BOILERPLATE})
        OR EXISTS (
@@ -770,8 +783,7 @@ VIEWS = (
            WHERE sighting.block_id = block.id AND sighting.gone_at IS NULL AND NOT {_SIGHTING_IS_BOILERPLATE}
        )
     """,  # noqa: S608 — of constants
-    f"""
-    CREATE VIEW page_text AS
+        "page_text": f"""
     SELECT block.page_id, block.position, block.kind, block.text, block.words, block.score, block.digest,
            block.id AS block_id, NULL AS sighting_id, NULL AS distance
     FROM block
@@ -782,8 +794,7 @@ VIEWS = (
     FROM sighting JOIN block ON block.id = sighting.block_id JOIN page AS there ON there.id = sighting.page_id
     WHERE sighting.gone_at IS NULL AND NOT {_SIGHTING_IS_BOILERPLATE}
     """,  # noqa: S608 — of constants
-    f"""
-    CREATE VIEW placed_block AS
+        "placed_block": f"""
     SELECT block.page_id, block.position, block.id AS block_id, block.kind, block.text, {_PLACE_COLUMNS}
     FROM block JOIN block_place ON {_SAME_PLACE.format(row="block")}
     WHERE block.gone_at IS NULL
@@ -796,4 +807,6 @@ VIEWS = (
     SELECT block_place.page_id, block_place.position, NULL, NULL, block_place.text, {_PLACE_COLUMNS}
     FROM block_place WHERE block_place.text IS NOT NULL
     """,  # noqa: S608 — of constants
+    }
 )
+"""The SELECT of each view."""

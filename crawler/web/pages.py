@@ -10,6 +10,7 @@ from crawler import schedule, urls
 from crawler.errors import NotStoredError
 from crawler.reading.history import METADATA_NAMES, read_history_of
 from crawler.redact import redact_text
+from crawler.storage.page_columns import PAGE_COLUMN_NAMES
 from crawler.storage.pages import PAGE_HISTORY, page_history, target_of
 from crawler.storage.queries import shown_texts
 from crawler.storage.tables import block, near_duplicate_page, page, sighting
@@ -38,11 +39,10 @@ if TYPE_CHECKING:
     from crawler.web.snapshot import DatabaseSnapshot
 
 _TEXTS_MAX = 2_000
-_PLAIN = ("id", "url", "site", "title", "author", "section", "language", "method", "encoding", "next_visit")
-_HISTORY = ("published", "first_seen", "last_seen", "last_changed", "visits", "changes")
+_PLAIN = ("id", *PAGE_COLUMN_NAMES, "method", "encoding", "next_visit")
+_HISTORY = ("first_seen", "last_seen", "last_changed", "visits", "changes")
 _SELECT_PAGE = select(
-    *(page.c[name] for name in _PLAIN),
-    *PAGE_HISTORY,
+    *dict.fromkeys([*(page.c[name] for name in _PLAIN), *PAGE_HISTORY]),
     page.c.html.is_not(None).label("html_kept"),
     page.c.retired_at.label("retired"),
 )

@@ -7,9 +7,14 @@ list that has more entries ends with `next`, the cursor that continues it; None 
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, defstruct
+
+from crawler.storage.page_columns import PAGE_COLUMNS
+
+if TYPE_CHECKING:
+    from crawler.storage.page_columns import PageColumn
 
 Cursor = Annotated[str, Meta(max_length=100, description="the `next` of the answer before")]
 RowNumber = Annotated[int, Meta(ge=1, le=2**63 - 1)]
@@ -26,6 +31,12 @@ class Question(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Nothing(Question, frozen=True):
     """No parameters."""
+
+
+def _described_field(column: PageColumn) -> tuple[str, Any]:
+    """Return the field of a page column, with its meaning for the OpenAPI description."""
+    kind = int if column.kind == "int32" else str
+    return column.name, Annotated[kind if column.required else kind | None, Meta(description=column.meaning)]
 
 
 class PagedQuestion(Question, frozen=True):
@@ -300,18 +311,17 @@ class PageVisit(Record, frozen=True):
     ended: datetime | None
 
 
-class PageAnswer(Record, frozen=True):
+if TYPE_CHECKING:
+    _DescribedPage = Record
+else:
+    _DescribedPage = defstruct("_DescribedPage", map(_described_field, PAGE_COLUMNS), bases=(Record,), frozen=True)
+
+
+class PageAnswer(_DescribedPage, frozen=True):
     """A page and all that is stored of it. Lists of more than 100 entries are cut; `why` explains the next visit."""
 
     id: int
-    url: str
     key: str
-    site: str
-    title: str | None
-    author: str | None
-    section: str | None
-    published: str | None
-    language: str | None
     method: str
     encoding: str | None
     first_seen: datetime

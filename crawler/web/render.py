@@ -23,6 +23,7 @@ from starlette.responses import Response
 
 from cleaning.blocks import Reason
 from crawler.reports.inert_page import make_environment, read_style
+from crawler.storage.page_columns import PAGE_COLUMN_NAMES
 from crawler.web.originals import usable_methods
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _MARKS = re.compile(r"\[([^\]]+)\]\([^)]*\)|`")
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _THOUSAND = 1_000
+# What the head of a page does not show already.
+_PAGE_FACTS = (*(name for name in PAGE_COLUMN_NAMES if name not in {"url", "site", "title"}), "method", "encoding")
 _BAR_HEIGHT = 56
 _BAR_MIN = 1.5  # a day with little is no day with nothing
 
@@ -89,6 +92,7 @@ class Renderer:
             "methods": usable_methods(),
             "meanings": {reason.value: reason.meaning for reason in Reason},
             "bars": bars,
+            "page_facts": _PAGE_FACTS,
         }
         self._environment.filters |= {
             "bytes": format_bytes,

@@ -1,8 +1,9 @@
-"""The reference pages of commands and of the schema, made from what the program declares.
+"""The reference pages of commands and of the schema, and the lists of columns, made from what the program declares.
 
     python tests/support/reference.py
 
-This writes docs/commands.md and docs/schema.md. docs/settings.md is written by `python -m crawler.config`.
+This writes docs/commands.md and docs/schema.md, and in other pages the columns of pages and exports. docs/settings.md
+is written by `python -m crawler.config`.
 """
 
 import argparse
@@ -15,7 +16,9 @@ from sqlalchemy import inspect
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crawler.commands import lazy
+from crawler.reading.export_rows import EXPORT_COLUMNS
 from crawler.storage.database import opened_engine
+from crawler.storage.page_columns import PAGE_COLUMN_NAMES, PAGE_COLUMNS
 from crawler.storage.schema import prepare_schema
 from crawler.storage.tables import ONLY_ON, metadata
 
@@ -136,7 +139,48 @@ def shown_index(index):
     return f"- `{index.name}`: {', '.join(filter(None, [columns, *notes]))}"
 
 
-PAGES = {"commands.md": commands_page, "schema.md": schema_page}
+def crawl_page():
+    """Return docs/crawl.md with the columns of pages among the fields of feeds."""
+    rows = [f"| `{column.name}` | {column.meaning} |" for column in PAGE_COLUMNS]
+    return replaced("crawl.md", r"(?<=\| field \| \|\n\| --- \| --- \|\n).*?(?=\| `modified`)", "\n".join([*rows, ""]))
+
+
+def database_page():
+    """Return docs/database.md with the columns of pages in the view, and in the table `page`."""
+    names = ", ".join(f"`{name}`" for name in PAGE_COLUMN_NAMES)
+    return replaced(
+        "database.md",
+        r"(?<=\| `page_id`, )`url`.*?(?= \| columns of its page \|)|(?<=\| a page \| `id`, )`url`.*?(?=, `url_key` )",
+        names,
+    )
+
+
+def export_page():
+    """Return docs/export.md with the columns of each kind of export."""
+    page = read_page("export.md")
+    for content, columns in EXPORT_COLUMNS.items():
+        rows = "".join(f"| `{column.name}` | {column.kind} | {column.meaning} |\n" for column in columns)
+        head = f"### {content.value.capitalize()}\n\n| column | type | |\n| --- | --- | --- |\n"
+        before, _, after = page.partition(head)
+        page = before + head + rows + after[after.index("\n\n") + 1 :]
+    return page
+
+
+def replaced(name, pattern, text):
+    return re.sub(pattern, lambda _: text, read_page(name), flags=re.DOTALL)
+
+
+def read_page(name):
+    return (ROOT / "docs" / name).read_text("utf-8")
+
+
+PAGES = {
+    "commands.md": commands_page,
+    "schema.md": schema_page,
+    "crawl.md": crawl_page,
+    "database.md": database_page,
+    "export.md": export_page,
+}
 
 if __name__ == "__main__":
     for name, make in PAGES.items():

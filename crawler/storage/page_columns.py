@@ -1,0 +1,84 @@
+"""What describes a page: the name, type and meaning of each column, and how a cleaned page tells its value.
+
+The table `page`, the view `informative_block`, the exports, the tables of batch jobs, feeds and the JSON of
+`scrapy serve` read this table. A new column is one line at its end, and a migration that adds it to the table `page`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cleaning.terms import normalise
+from crawler.urls import site_of, without_credentials
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cleaning.structure.clean_page import CleanPage
+
+Value = str | int | None
+"""The value of a column: None if the page does not state it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageColumn:
+    """A column. `kind` is its type in Parquet, `string` or `int32`; `read` returns its value for a cleaned page."""
+
+    name: str
+    kind: str
+    meaning: str
+    read: Callable[[CleanPage], Value]
+    required: bool = False
+    indexed: bool = False
+
+
+PAGE_COLUMNS: tuple[PageColumn, ...] = (
+    PageColumn("url", "string", "the page's address, as fetched", lambda page: page.url, required=True),
+    PageColumn(
+        "site",
+        "string",
+        "its registered domain, or host:port",
+        lambda page: page.url and site_of(page.url),
+        required=True,
+        indexed=True,
+    ),
+    PageColumn(
+        "section", "string", "section, as the page or the spider says", lambda page: _on_one_line(page.metadata.section)
+    ),
+    PageColumn("title", "string", "title of the page", lambda page: _on_one_line(page.metadata.title)),
+    PageColumn("author", "string", "author of the page", lambda page: _on_one_line(page.metadata.author)),
+    PageColumn(
+        "published",
+        "string",
+        "date or time in ISO form, as precise as the page says",
+        lambda page: _on_one_line(page.metadata.published_text),
+    ),
+    PageColumn(
+        "language",
+        "string",
+        "language code, mostly of two letters",
+        lambda page: _on_one_line(page.metadata.language),
+    ),
+)
+"""The columns, in their order."""
+
+FIRST_COLUMNS = PAGE_COLUMNS[:7]
+"""The columns of the first version. The view and exports begin with them."""
+
+LATER_COLUMNS = PAGE_COLUMNS[7:]
+"""The columns of later versions. The view and exports end with them, so programs that count columns stay right, and so
+do views of PostgreSQL that users have made of ours.
+"""
+
+PAGE_COLUMN_NAMES = tuple(column.name for column in PAGE_COLUMNS)
+
+
+def describe(url: str, cleaned: CleanPage) -> dict[str, Value]:
+    """Return the values of the columns for a page at its address, without user name and password."""
+    page = replace(cleaned, url=without_credentials(url))
+    return {column.name: column.read(page) for column in PAGE_COLUMNS}
+
+
+def _on_one_line(text: str | None) -> str | None:
+    return None if text is None else normalise(text)
