@@ -137,7 +137,7 @@ def _status(connection: Connection, config: Config, crawls: int) -> _Status:
     url = config.database_url
     return _Status(
         database=location_of_url(url),
-        schema=schema.HEAD,
+        schema=schema.MIGRATIONS.head,
         bytes=database_size_bytes(url),
         totals=queries.database_totals(connection),
         sites=_site_statuses(queries.site_totals(connection), alerts),

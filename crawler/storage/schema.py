@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -48,10 +50,17 @@ _RENEWED_AT_ONCE = 10_000  # texts: a batch of them in memory, and a line of pro
 
 @dataclass(frozen=True, slots=True)
 class Migrations:
-    """A folder of migrations, as Alembic names it, and its revisions, oldest first."""
+    """A folder of migrations, as Alembic names it. The name of each file in it begins with its revision."""
 
     location: str = "crawler:storage/migrations"
-    revisions: tuple[str, ...] = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
+
+    @property
+    def revisions(self) -> tuple[str, ...]:
+        """The revisions, oldest first."""
+        package, _, path = self.location.rpartition(":")
+        folder = files(package).joinpath(path) if package else Path(path)
+        names = (file.name for file in folder.joinpath("versions").iterdir())
+        return tuple(sorted(name.partition("_")[0] for name in names if name[:1].isdigit() and name.endswith(".py")))
 
     @property
     def head(self) -> str:
@@ -60,7 +69,6 @@ class Migrations:
 
 
 MIGRATIONS = Migrations()
-HEAD = MIGRATIONS.head
 
 
 def prepare_schema(engine: Engine) -> bool:

@@ -42,6 +42,6 @@ class InitdbCommand(BlocksieveCommand, ScrapyCommand):
         with opened_engine(url) as engine:
             created = schema.prepare_schema(engine)
         if as_json:
-            print_json({"database": location_of_url(url), "schema": schema.HEAD, "created": created})
+            print_json({"database": location_of_url(url), "schema": schema.MIGRATIONS.head, "created": created})
         else:
-            print_line(f"{'created' if created else 'ready'}: {location_of_url(url)} (schema {schema.HEAD})")
+            print_line(f"{'created' if created else 'ready'}: {location_of_url(url)} (schema {schema.MIGRATIONS.head})")

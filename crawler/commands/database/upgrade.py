@@ -48,14 +48,16 @@ class UpgradeCommand(BlocksieveCommand, ScrapyCommand):
             has_new_id = schema.upgrade_schema(engine, report=print_progress) and before is not None
             print_progress("")
         if as_json:
-            print_json({"database": location_of_url(url), "from": before, "to": schema.HEAD, "new_id": has_new_id})
+            print_json(
+                {"database": location_of_url(url), "from": before, "to": schema.MIGRATIONS.head, "new_id": has_new_id}
+            )
             return
         if has_new_id:
             print_line(
                 f"{location_of_url(url)}: it was restored from a dump and has a new id now; earlier cursors end "
                 "here, so export without --since once"
             )
-        if before != schema.HEAD:
-            print_line(f"{location_of_url(url)}: schema {before or 'none'} to {schema.HEAD}")
+        if before != schema.MIGRATIONS.head:
+            print_line(f"{location_of_url(url)}: schema {before or 'none'} to {schema.MIGRATIONS.head}")
         elif not has_new_id:
-            print_line(f"{location_of_url(url)}: the schema is {schema.HEAD} already; nothing was changed")
+            print_line(f"{location_of_url(url)}: the schema is {schema.MIGRATIONS.head} already; nothing was changed")

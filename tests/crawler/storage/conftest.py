@@ -81,7 +81,9 @@ def emptied(new_database):
                     connection.execute(table.delete())
                     if "id" in table.c:
                         connection.execute(sql(f"ALTER SEQUENCE {table.name}_id_seq RESTART"))
-                connection.execute(sql("UPDATE alembic_version SET version_num = :head"), {"head": schema.HEAD})
+                connection.execute(
+                    sql("UPDATE alembic_version SET version_num = :head"), {"head": schema.MIGRATIONS.head}
+                )
             return url
 
         yield empty

@@ -2,19 +2,19 @@
 
 import json
 
-from crawler.storage.schema import HEAD
+from crawler.storage.schema import MIGRATIONS
 
 
 def test_a_database_is_created_in_an_empty_folder(scrapy, tmp_path):
     created = scrapy("initdb")
     assert (created.returncode, created.stderr) == (0, "")
-    assert created.stdout == f"created: {tmp_path / 'blocks.db'} (schema {HEAD})\n"
+    assert created.stdout == f"created: {tmp_path / 'blocks.db'} (schema {MIGRATIONS.head})\n"
     assert scrapy("initdb").stdout.startswith("ready: ")
 
 
 def test_the_setting_and_the_environment_name_the_database(scrapy, tmp_path):
     created = scrapy("initdb", "--json", "-s", f"DATABASE_URL=sqlite:///{tmp_path}/set.db")
-    assert json.loads(created.stdout) == {"database": f"{tmp_path}/set.db", "schema": HEAD, "created": True}
+    assert json.loads(created.stdout) == {"database": f"{tmp_path}/set.db", "schema": MIGRATIONS.head, "created": True}
     assert scrapy("initdb", DATABASE_URL="sqlite:///environment.db").returncode == 0
     assert {path.name for path in tmp_path.iterdir()} == {"set.db", "environment.db"}
 
@@ -33,7 +33,9 @@ def test_tables_are_created_on_a_server(scrapy, new_database):
     assert (created.returncode, created.stderr) == (0, "")
     assert created.stdout.startswith("created: postgresql+psycopg://***@")
     assert scrapy("initdb", DATABASE_URL=url).stdout.startswith("ready: ")
-    assert scrapy("upgrade", DATABASE_URL=url).stdout.endswith(f"the schema is {HEAD} already; nothing was changed\n")
+    assert scrapy("upgrade", DATABASE_URL=url).stdout.endswith(
+        f"the schema is {MIGRATIONS.head} already; nothing was changed\n"
+    )
 
 
 def test_an_unreachable_server_is_one_sentence(scrapy):

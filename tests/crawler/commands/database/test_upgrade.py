@@ -6,22 +6,22 @@ from contextlib import closing
 
 import psycopg
 
-from crawler.storage.schema import HEAD
+from crawler.storage.schema import MIGRATIONS
 
 
 def test_a_current_database_is_not_changed(scrapy, database):
-    assert scrapy("upgrade").stdout == f"{database}: the schema is {HEAD} already; nothing was changed\n"
+    assert scrapy("upgrade").stdout == f"{database}: the schema is {MIGRATIONS.head} already; nothing was changed\n"
     assert json.loads(scrapy("upgrade", "--json").stdout) == {
         "database": str(database),
-        "from": HEAD,
-        "to": HEAD,
+        "from": MIGRATIONS.head,
+        "to": MIGRATIONS.head,
         "new_id": False,
     }
 
 
 def test_an_empty_database_gets_its_tables(scrapy, tmp_path):
     (tmp_path / "blocks.db").touch()
-    assert scrapy("upgrade").stdout.endswith(f"schema none to {HEAD}\n")
+    assert scrapy("upgrade").stdout.endswith(f"schema none to {MIGRATIONS.head}\n")
     assert scrapy("status").returncode == 0
 
 
@@ -47,4 +47,4 @@ def test_a_newer_database_is_an_error_for_every_command(scrapy, database):
         failed = scrapy(*command)
         assert failed.returncode == 1
         assert "schema 9999" in failed.stderr
-        assert f"schema {HEAD}" in failed.stderr
+        assert f"schema {MIGRATIONS.head}" in failed.stderr
