@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("cleaning", "crawler", "pipelines", "spiders")
 MAX_MODULES = 15
 # The seven layers of the storage are only read together.
-MAX_MODULES_OF = {"crawler/storage": 24}
+MAX_MODULES_OF = {"crawler/storage": 25}
 MAX_FUNCTION_LINES = 50
 MIN_LINES = 60
 # Modules without a test file of their own.
@@ -29,7 +29,7 @@ PRONOUNS = frozenset("found one each some shown made asked given settled its pas
 PLAIN_WORDS = frozenset(
     """
     api app authors base boost browser build check columns comparison config elements env errors failures feeds
-    files filters finish formats grid handler initdb inline input inputs languages live load locks markdown
+    files filters finish formats grid handler index initdb inline input inputs languages live load locks markdown
     middlewares migrations monitoring network output overview postgresql progress proxy queries quotes redirects
     reports requests rows run search serialize serve sources sqlite step steps storage summary tables terminal
     titles training upgrade urls values

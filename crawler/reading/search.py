@@ -28,7 +28,7 @@ from sqlalchemy import bindparam, select, text
 from cleaning.terms import Phrase, TokenSpan, is_unspaced, token_spans
 from crawler import urls
 from crawler.errors import QueryError
-from crawler.storage.blocks import TITLE_SEPARATOR, SearchableBlock
+from crawler.storage.search_index import TITLE_SEPARATOR, SearchableBlock
 from crawler.storage.tables import TOKENS_INDEX, UtcDateTime, batched, block, headline, page
 
 if TYPE_CHECKING:

@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from crawler.page_comparison import EarlierRow
-    from crawler.storage.blocks import TokenWriter
     from crawler.storage.boilerplate import BoilerplateCounter
     from crawler.storage.change_log import ChangeLog
     from crawler.storage.headlines import NameWriter
     from crawler.storage.near_duplicates import NearDuplicatePages
     from crawler.storage.pages import ImportedPage, PageAbsence, PageRecord, StoredPage
+    from crawler.storage.search_index import TokenWriter
     from crawler.storage.structure import StructureWriter
 
 # Two texts belong to one page if both have this share of all their terms. An edited article keeps 0.9 of them; two

@@ -1,7 +1,6 @@
 """The blocks and sightings of a page: those of its earlier visits are read, duplicates found, and the new ones written.
 
-A block is a kept text. A sighting is a repeat: a stored block's text on another page, or again on the same page. The
-words of each block go to table `block_tokens`, where search finds them.
+A block is a kept text. A sighting is a repeat: a stored block's text on another page, or again on the same page.
 """
 
 from __future__ import annotations
@@ -10,18 +9,16 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, case, delete, func, or_, select, update
+from sqlalchemy import bindparam, case, func, or_, select, update
 
 from cleaning.fingerprint import distance
-from cleaning.leaves import PRIORITY_TENTHS
-from cleaning.terms import index_tokens, join_tokens, tokenise
 from crawler.page_comparison import EarlierRow, KeptBlock, OriginalBlock, compare_blocks, same_terms
 from crawler.storage.near_duplicates import MAX_DISTANCE, IndexEntry
+from crawler.storage.search_index import SearchableBlock
 from crawler.storage.tables import (
     Rows,
     batched,
     block,
-    block_tokens,
     insert_numbered,
     insert_rows,
     sighting,
@@ -33,7 +30,6 @@ from crawler.storage.tables import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
-    from typing import Self
 
     from sqlalchemy import Table, Update
     from sqlalchemy.engine import Connection, RowMapping
@@ -42,13 +38,7 @@ if TYPE_CHECKING:
     from crawler.page_comparison import PageComparison
     from crawler.storage.change_log import ChangeLog
     from crawler.storage.near_duplicates import DuplicateRules, FingerprintIndex, FingerprintMatch
-
-# PostgreSQL stores 1.5 times as many bytes, and fails at twice as many. Search finds no words beyond it.
-TOKENS_BYTES_MAX = 500_000
-TITLE_SEPARATOR = "\u00b7"
-"""Stands between the title and the headline of a page, where they differ."""
-
-_TITLE_PRIORITY = PRIORITY_TENTHS["title"] / 10
+    from crawler.storage.search_index import TokenWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +59,6 @@ class NewSighting:
     original: OriginalBlock
     distance: int
     exact: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SearchableBlock:
-    """A stored block, or the title of a page under minus the page's id, with the columns that search needs."""
-
-    block_id: int
-    text: str
-    priority: float
-
-    @classmethod
-    def of_title(cls, page_id: int, texts: Iterable[str | None]) -> Self | None:
-        """Return the title and the headline of a page, for search, each once; None if it has neither."""
-        known = {tuple(index_tokens(text)): text for text in texts if text}
-        text = f" {TITLE_SEPARATOR} ".join(text for words, text in known.items() if words)
-        return cls(-page_id, text, _TITLE_PRIORITY) if text else None
 
 
 _BLOCKS_OF_PAGE = select(
@@ -424,7 +398,7 @@ def add_blocks(
     site, sequence = visited.site, visited.sequence
     rows = [(*_content_values(candidate, visited), site, sequence, candidate.text) for candidate in candidates]
     ids = insert_numbered(connection, block, Rows(_NEW_BLOCK, rows), by="position")
-    tokens.add(_searchable(ids[candidate.position], candidate) for candidate in candidates)
+    tokens.add(SearchableBlock.of(ids[candidate.position], candidate.block) for candidate in candidates)
     return {
         candidate.position: OriginalBlock(
             ids[candidate.position], candidate.text, candidate.digest, candidate.fingerprint
@@ -484,11 +458,6 @@ def mark_gone(connection: Connection, visited: VisitedPage, rows: Iterable[Earli
         connection.execute(_MARK_BLOCK_GONE, blocks)
     if sightings:
         connection.execute(_MARK_SIGHTING_GONE, sightings)
-
-
-def _searchable(block_id: int, candidate: FingerprintedBlock) -> SearchableBlock:
-    content = candidate.block
-    return SearchableBlock(block_id, content.text, content.priority)
 
 
 def _content_values(candidate: FingerprintedBlock, visited: VisitedPage) -> tuple[Any, ...]:
@@ -572,83 +541,3 @@ def _moved_values(row: RowMapping, original: OriginalBlock) -> dict[str, Any]:
         "bits": bits,
         "own_text": None if row["full_text"] == original.text else row["full_text"],
     }
-
-
-_TOKENS_COLUMNS = ("block_id", "words", "priority", "length", "tokens")
-
-
-def add_tokens(connection: Connection, blocks: Sequence[SearchableBlock]) -> None:
-    """Store the words of blocks for search.
-
-    Words are cut in Python, so that both kinds of database find the same in every script. Triggers keep the full-text
-    index in step (see schema.py). Before each statement that fires one, FTS5 writes to the file what it has collected
-    in memory: a statement for each row takes three times as long.
-    """
-    for part in batched(blocks):
-        rows = Rows(_TOKENS_COLUMNS, [tokens_row(searchable_block) for searchable_block in part])
-        insert_rows(connection, block_tokens, rows, at_once=True)
-
-
-class TokenWriter:
-    """The words of the blocks of one transaction, collected here and written by `write`, all in one statement."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._blocks: dict[int, SearchableBlock] = {}
-        self._replaced: set[int] = set()
-
-    def add(self, blocks: Iterable[SearchableBlock]) -> None:
-        """Collect new blocks."""
-        self._blocks.update((searchable_block.block_id, searchable_block) for searchable_block in blocks)
-
-    def put_title(self, page_id: int, texts: Iterable[str | None], *, replaces: bool) -> None:
-        """Collect the title and headline of a page; `replaces` says that other ones may be stored."""
-        title = SearchableBlock.of_title(page_id, texts)
-        if replaces:
-            self._replaced.add(-page_id)
-        self._blocks.pop(-page_id, None)
-        if title is not None:
-            self._blocks[title.block_id] = title
-
-    def forget_title(self, page_id: int) -> None:
-        """Drop the title that was collected for a page that is about to be deleted."""
-        self._blocks.pop(-page_id, None)
-
-    def refresh(self, kept: Iterable[KeptBlock]) -> None:
-        """Collect the kept blocks whose text has changed, and those that are collected already.
-
-        Triggers refresh the other columns of the stored ones.
-        """
-        for kept_block in kept:
-            block_id = kept_block.earlier.row_id
-            is_reworded = kept_block.earlier.text != kept_block.text
-            if is_reworded:
-                self._replaced.add(block_id)
-            if is_reworded or block_id in self._blocks:
-                self._blocks[block_id] = _searchable(block_id, kept_block.candidate)
-
-    def write(self) -> None:
-        """Store the words of all blocks; call it after the last page."""
-        for block_ids in batched(sorted(self._replaced)):
-            self._connection.execute(delete(block_tokens).where(block_tokens.c.block_id.in_(block_ids)))
-        add_tokens(self._connection, list(self._blocks.values()))
-
-
-def tokens_row(searchable_block: SearchableBlock) -> tuple[int, int, float, int, str]:
-    """Return the values of a block's row in `block_tokens`, in the order of its columns."""
-    words = index_tokens(searchable_block.text)
-    tokens = join_tokens(words)
-    count = len(tokenise(searchable_block.text))
-    if len(tokens) * 4 > TOKENS_BYTES_MAX:  # the longest a character can be in UTF-8
-        words = _within_limit(words)
-        tokens = join_tokens(words)
-    return searchable_block.block_id, count, searchable_block.priority, len(words), tokens
-
-
-def _within_limit(words: list[str]) -> list[str]:
-    size = 0
-    for number, word in enumerate(words):
-        size += len(word.encode()) + 2
-        if size > TOKENS_BYTES_MAX:
-            return words[:number]
-    return words

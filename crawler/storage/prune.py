@@ -20,8 +20,6 @@ from crawler.page_comparison import OriginalBlock, same_terms
 from crawler.storage.blocks import (
     SAME_DIGEST_MAX,
     SHARED_COLUMNS,
-    SearchableBlock,
-    add_tokens,
     move_sightings,
 )
 from crawler.storage.boilerplate import count_pages, delete_template
@@ -36,7 +34,7 @@ from crawler.storage.near_duplicates import (
     NearDuplicatePages,
 )
 from crawler.storage.pages import target_of
-from crawler.storage.schema import optimize_search_index
+from crawler.storage.search_index import SearchableBlock, add_tokens, optimize_search_index
 from crawler.storage.structure import delete_structures
 from crawler.storage.tables import (
     address,

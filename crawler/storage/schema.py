@@ -17,7 +17,6 @@ from sqlalchemy import delete, func, insert, inspect, select, text
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from crawler.errors import StoreError
-from crawler.storage.blocks import SearchableBlock, add_tokens
 from crawler.storage.database import (
     location_of,
     opened_engine,
@@ -29,11 +28,8 @@ from crawler.storage.locks import lock_all
 from crawler.storage.tables import (
     TOKENS_INDEX,
     VIEWS,
-    block,
-    block_tokens,
     database_setting,
     exists_on,
-    headline,
     metadata,
     page,
     search_total,
@@ -45,7 +41,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine
 
 _VERSION_TABLE = "alembic_version"
-_RENEWED_AT_ONCE = 10_000  # texts: a batch of them in memory, and a line of progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,49 +203,6 @@ def _renewing_views(connection: Connection) -> Iterator[None]:
     create = "CREATE VIEW" if is_sqlite else "CREATE OR REPLACE VIEW"
     for name, query in VIEWS.items():
         connection.execute(text(f"{create} {name} AS {query}"))
-
-
-def optimize_search_index(connection: Connection) -> None:
-    """Erase the words of removed blocks from SQLite's full-text index, which otherwise only marks them as removed."""
-    if connection.dialect.name == "sqlite":
-        connection.execute(text(f"INSERT INTO {TOKENS_INDEX} ({TOKENS_INDEX}) VALUES ('optimize')"))  # noqa: S608 — of constants
-
-
-def renew_search_index(connection: Connection, report: Callable[[str], None]) -> None:
-    """Cut the words of all stored blocks and titles anew, without triggers: `cleaning.terms.index_tokens` has changed.
-
-    `report` gets the number of texts that are done.
-    """
-    connection.execute(delete(block_tokens))
-    texts = connection.scalar(select(func.count()).select_from(block)) or 0
-    pages = connection.scalar(select(func.count()).select_from(page)) or 0
-    for done in _renew_tokens(connection):
-        report(f"search index: {done:,} of {texts + pages:,} texts and titles")
-    if connection.dialect.name == "sqlite":
-        connection.execute(text(f"INSERT INTO {TOKENS_INDEX} ({TOKENS_INDEX}) VALUES ('rebuild')"))  # noqa: S608 — of constants
-    else:
-        connection.execute(delete(search_total))
-        counts = select(func.count(), func.coalesce(func.sum(block_tokens.c.length), 0)).select_from(block_tokens)
-        connection.execute(insert(search_total).from_select(["blocks", "length"], counts))
-
-
-def _renew_tokens(connection: Connection) -> Iterator[int]:
-    """Write the words of all blocks and titles; yield, after each part, how many are done."""
-    done = 0
-    for columns in (
-        select(block.c.id, block.c.text, block.c.priority),
-        select(page.c.id, page.c.title, headline.c.headline).select_from(page.outerjoin(headline)),
-    ):
-        last, owner = 0, columns.selected_columns["id"]
-        while rows := connection.execute(columns.where(owner > last).order_by(owner).limit(_RENEWED_AT_ONCE)).all():
-            if "priority" in columns.selected_columns:
-                add_tokens(connection, [SearchableBlock(*row) for row in rows])
-            else:
-                titles = (SearchableBlock.of_title(row.id, (row.title, row.headline)) for row in rows)
-                add_tokens(connection, list(filter(None, titles)))
-            last = rows[-1].id
-            done += len(rows)
-            yield done
 
 
 def _is_empty(connection: Connection) -> bool:

@@ -20,7 +20,7 @@ from cleaning.fingerprint import SCHEMES
 from crawler import schedule
 from crawler.storage import crawls, due, pages, queries, reclean, requests
 from crawler.storage.addresses import PageAddresses, UnlockedPageError
-from crawler.storage.blocks import BlockWriter, TokenWriter, VisitedPage, mark_gone, read_earlier
+from crawler.storage.blocks import BlockWriter, VisitedPage, mark_gone, read_earlier
 from crawler.storage.boilerplate import BoilerplateBounds, BoilerplateChange, BoilerplateCounter
 from crawler.storage.change_log import ChangeLog
 from crawler.storage.crawls import CrawlPolicy
@@ -36,6 +36,7 @@ from crawler.storage.near_duplicates import (
 from crawler.storage.pages import REVISIT_KEY, PageAbsence, PageOrigin, PageSource
 from crawler.storage.requests import Ack, RequestState
 from crawler.storage.schema import check_fingerprint_scheme, keep_settings, prepare_schema
+from crawler.storage.search_index import TokenWriter
 from crawler.storage.structure import StructureWriter
 from crawler.storage.tables import block, crawl, page, section, sighting
 from crawler.urls import host_of, url_key, without_credentials

@@ -470,8 +470,8 @@ document_frequency = Table(
     sqlite_with_rowid=False,
 )
 
-# The words of each block and of each page's title, for search: blocks.py writes them, triggers keep them in step. The
-# row of a title has minus its page's id. So one index holds both. No foreign key, as above.
+# The words of each block and of each page's title, for search (see search_index.py). The row of a title has minus its
+# page's id. So one index holds both. No foreign key, as above.
 block_tokens = Table(
     "block_tokens",
     metadata,

@@ -36,9 +36,9 @@ from sqlalchemy import delete, select, text
 from stock import batches, fill, tidy
 
 from crawler.reading.search import PageCriteria, Rank, SearchFilters, best_blocks, parse_query, search
-from crawler.storage import blocks as blocks_
 from crawler.storage import schema
 from crawler.storage.database import database_size_bytes, opened_engine, read_transaction, write_transaction
+from crawler.storage.search_index import SearchableBlock, add_tokens
 from crawler.storage.store import Store
 from crawler.storage.tables import block, block_tokens
 
@@ -99,7 +99,7 @@ def index_blocks(engine):
     last = 0
     with write_transaction(engine) as connection:
         while rows := connection.execute(columns.where(block.c.id > last).limit(INDEXED_AT_ONCE)).all():
-            blocks_.add_tokens(connection, [blocks_.SearchableBlock(*row) for row in rows])
+            add_tokens(connection, [SearchableBlock(*row) for row in rows])
             last = rows[-1].id
 
 
@@ -177,8 +177,8 @@ def time_words(engine, pages):
     with write_transaction(engine) as connection:
         connection.execute(delete(block_tokens))
         query = select(block.c.id, block.c.text, block.c.priority).limit(pages * BLOCKS_OF_PAGE)
-        blocks = [blocks_.SearchableBlock(*row) for row in connection.execute(query)]
-        return timed(lambda: blocks_.add_tokens(connection, blocks)) / pages
+        blocks = [SearchableBlock(*row) for row in connection.execute(query)]
+        return timed(lambda: add_tokens(connection, blocks)) / pages
 
 
 def timed(call):

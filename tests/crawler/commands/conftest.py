@@ -18,10 +18,10 @@ import pytest
 from scrapy.cmdline import execute
 from sqlalchemy import insert
 
-from crawler.storage import blocks, schema
-from crawler.storage.blocks import SearchableBlock
+from crawler.storage import schema
 from crawler.storage.database import opened_engine
 from crawler.storage.near_duplicates import FINGERPRINT_INDEXES, IndexEntry
+from crawler.storage.search_index import SearchableBlock, add_tokens
 from crawler.storage.store import Store
 from crawler.storage.tables import block, page
 
@@ -117,7 +117,7 @@ def fill(url):
             for number, site in enumerate(("a.example", "b.example"), start=1):
                 connection.execute(insert(page), a_page(number, site, crawl))
                 connection.execute(insert(block), a_block(number, site))
-                blocks.add_tokens(connection, [SearchableBlock(number, f"a text of {site}", 1.0)])
+                add_tokens(connection, [SearchableBlock(number, f"a text of {site}", 1.0)])
                 FINGERPRINT_INDEXES[engine.dialect.name](3).add(connection, [IndexEntry(number, number)])
 
 

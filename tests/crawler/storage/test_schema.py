@@ -18,10 +18,10 @@ from crawler.config import Config
 from crawler.errors import StoreError
 from crawler.reading.search import search
 from crawler.storage import schema
-from crawler.storage.blocks import SearchableBlock, tokens_row
 from crawler.storage.database import open_engine, opened_engine, read_transaction
 from crawler.storage.page_columns import LATER_COLUMNS
 from crawler.storage.schema import MIGRATIONS, Migrations
+from crawler.storage.search_index import SearchableBlock, tokens_row
 from crawler.storage.store import Store
 from crawler.storage.tables import TOKENS_INDEX, exists_on, metadata, signed
 

@@ -7,9 +7,9 @@ from sqlalchemy import text
 
 from crawler.reading.search import search
 from crawler.storage import schema
-from crawler.storage.blocks import TOKENS_BYTES_MAX, SearchableBlock, add_tokens, tokens_row
 from crawler.storage.database import read_transaction, write_transaction
 from crawler.storage.prune import PruneSelection, prune_pages
+from crawler.storage.search_index import SearchableBlock, tokens_row
 
 A, B = "https://a.example/1", "https://b.example/1"
 
@@ -121,16 +121,6 @@ def test_writers_count_without_waiting_for_each_other(engine, in_step):
     with engine.begin() as connection:
         connection.execute(text("DELETE FROM block_tokens"))
         assert connection.execute(text("SELECT sum(length) FROM search_total")).scalar() == 0
-
-
-def test_what_no_index_takes_is_cut(engine, rows):
-    endless = " ".join(f"{'好' * 40}{n}x{'z' * 60}" for n in range(6_000))
-    with write_transaction(engine) as connection:
-        add_tokens(connection, [SearchableBlock(1, f"first {endless} last", 1.0), SearchableBlock(2, "x" * 3_000, 1.0)])
-    endless_one, long_word = (row["tokens"] for row in rows("SELECT tokens FROM block_tokens ORDER BY block_id"))
-    assert TOKENS_BYTES_MAX - 200 < len(endless_one.encode()) <= TOKENS_BYTES_MAX
-    assert endless_one.startswith(" first ")
-    assert long_word.split() == ["x" * 100] * 30
 
 
 def test_a_long_word_is_found(save, visit, find):

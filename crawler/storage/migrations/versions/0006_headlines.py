@@ -6,7 +6,7 @@ The words of all stored texts are cut anew, because those of queries are.
 from alembic import context, op
 from sqlalchemy import Column, ForeignKey, Integer, Text
 
-from crawler.storage.schema import renew_search_index
+from crawler.storage.search_index import renew_search_index
 from crawler.storage.tables import Id, Key, UtcDateTime
 
 revision = "0006"
