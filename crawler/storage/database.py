@@ -374,7 +374,7 @@ def _describe(engine: Engine, diagnosis: Diagnosis, error: BaseException | None)
 
 
 def _is_unreadable_value(error: Exception) -> bool:
-    if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError, *UNREADABLE)):
+    if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError, UNREADABLE)):
         return True
     return isinstance(error, ValueError) and _NO_TIME.search(str(error)) is not None
 

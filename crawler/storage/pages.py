@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import sys
-import zlib
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -76,7 +75,6 @@ _ZSTD_OPTIONS: dict[int, int] = {
     zstd.CompressionParameter.compression_level: 3,
     zstd.CompressionParameter.checksum_flag: 1,
 }
-_ZSTD_START = b"\x28\xb5\x2f\xfd"
 _LASTMOD_LENGTH_MAX = 40  # characters of a date and time with its zone
 
 PAGE_HISTORY = (
@@ -491,13 +489,13 @@ def compress(body: bytes) -> bytes:
     return zstd.compress(body, options=_ZSTD_OPTIONS)
 
 
-UNREADABLE = (zlib.error, zstd.ZstdError)
-"""The exceptions of `decompress` for damaged bytes."""
+UNREADABLE = zstd.ZstdError
+"""The exception of `decompress` for damaged bytes."""
 
 
 def decompress(compressed: bytes) -> bytes:
-    """Return the bytes of a compressed column; pages stored before zstd was used are compressed with zlib."""
-    return zstd.decompress(compressed) if compressed.startswith(_ZSTD_START) else zlib.decompress(compressed)
+    """Return the bytes of a compressed column."""
+    return zstd.decompress(compressed)
 
 
 def _count_children(visit: Visit) -> int | None:

@@ -1,6 +1,5 @@
 """What one visit after another leaves in the database."""
 
-import zlib
 from dataclasses import replace
 
 import pytest
@@ -138,10 +137,6 @@ def test_html_is_kept_compressed_and_replaced_when_it_changes(save, visit, rows)
         stored = rows("SELECT html FROM page")[0]["html"]
         assert len(stored) < len(body)
         assert decompress(stored) == body
-
-
-def test_html_that_an_earlier_version_compressed_with_zlib_is_read():
-    assert decompress(zlib.compress(b"<p>one", 1)) == b"<p>one"
 
 
 def test_damaged_html_is_an_error_and_no_other_page():
