@@ -7,6 +7,7 @@ The table `page`, the view `informative_block`, the exports, the tables of batch
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from cleaning.terms import normalise
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cleaning.structure.clean_page import CleanPage
+
+_COMMA = ", "
+_LISTED_MAX_CHARS = 1_000  # as of the other texts: rows of blocks repeat them
 
 Value = str | int | None
 """The value of a column: None if the page does not state it."""
@@ -60,6 +64,24 @@ PAGE_COLUMNS: tuple[PageColumn, ...] = (
         "language code, mostly of two letters",
         lambda page: _on_one_line(page.metadata.language),
     ),
+    PageColumn(
+        "description",
+        "string",
+        "the page's description of itself, as it states it",
+        lambda page: _on_one_line(page.metadata.description),
+    ),
+    PageColumn(
+        "keywords",
+        "string",
+        "its keywords, with commas between them",
+        lambda page: _on_one_line(_listed(page.metadata.keywords)),
+    ),
+    PageColumn(
+        "license",
+        "string",
+        "address of its licence, or the licence's name",
+        lambda page: _on_one_line(page.metadata.license),
+    ),
 )
 """The columns, in their order."""
 
@@ -78,6 +100,12 @@ def describe(url: str, cleaned: CleanPage) -> dict[str, Value]:
     """Return the values of the columns for a page at its address, without user name and password."""
     page = replace(cleaned, url=without_credentials(url))
     return {column.name: column.read(page) for column in PAGE_COLUMNS}
+
+
+def _listed(texts: tuple[str, ...]) -> str | None:
+    """Return the first texts with commas between them, as many as there is room for; None for none."""
+    ends = accumulate(len(text) + len(_COMMA) for text in texts)
+    return _COMMA.join(text for text, end in zip(texts, ends, strict=True) if end <= _LISTED_MAX_CHARS) or None
 
 
 def _on_one_line(text: str | None) -> str | None:

@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from pyarrow import parquet
 from scrapy.settings import Settings
 from sqlalchemy import create_engine, text
 from warcs import article, paragraph, write_warc
@@ -68,6 +69,39 @@ def test_pages_blocks_and_sightings_are_stored_once(folder, url):
     assert (again["pages"], again["known"]) == (0, 4)
     assert query(url, "SELECT id, text FROM block ORDER BY id") == before
     assert query(url, "SELECT count(*) FROM sighting") == [(3,)]
+
+
+HEAD = """
+<meta name="description" content="How the mill works."><meta name="keywords" content="mills, water">
+<link rel="license" href="https://creativecommons.org/licenses/by/4.0/"></head>
+"""
+DESCRIBED = ("How the mill works.", "mills, water", "https://creativecommons.org/licenses/by/4.0/")
+
+
+def test_description_keywords_and_licence_are_in_the_tables_and_are_imported(tmp_path):
+    page = article("The mill", paragraph("mill")).replace("</head>", HEAD)
+    write_warc(tmp_path / "a.warc.gz", [("https://a.example/1", page)])
+    settings = Settings()
+    out = tmp_path / "out"
+    inputs = [str(tmp_path / "a.warc.gz")]
+    run_batch(BatchOptions(inputs, str(out), batch_settings(Config.read(settings), settings), workers=0))
+    names = ["description", "keywords", "license"]
+    for table in ("pages", "blocks"):
+        rows = parquet.read_table(out / table).select(names).to_pylist()
+        assert {tuple(row.values()) for row in rows} == {DESCRIBED}
+    url = f"sqlite:///{tmp_path / 'blocks.db'}"
+    import_tables(str(out), config(url))
+    assert query(url, f"SELECT {', '.join(names)} FROM page") == [DESCRIBED]
+
+
+def test_tables_of_a_version_that_did_not_write_a_column_are_imported(folder, tmp_path):
+    copied = tmp_path / "out"
+    shutil.copytree(folder, copied)
+    for part in (copied / "pages").iterdir():
+        parquet.write_table(parquet.read_table(part).drop_columns(["description", "headline"]), part)
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    assert import_tables(str(copied), config(url))["pages"] == 4
+    assert query(url, "SELECT DISTINCT description FROM page") == [(None,)]
 
 
 def test_files_of_other_programs_are_left_alone_and_a_damaged_part_is_named(folder, tmp_path):

@@ -1,19 +1,32 @@
 """What describes a page: each column is in the table, view, exports, batch jobs, feeds and the JSON of the web page."""
 
+import json
+from datetime import UTC, datetime
+
 import msgspec
 import pytest
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 
 from cleaning.blocks import Metadata
 from cleaning.structure.clean_page import CleanPage
 from crawler.batch.columns import BLOCKS, PAGES
-from crawler.page import PageItem
+from crawler.page import PageItem, page_item, stored_item
+from crawler.reading.export import ExportRequest, write_export
 from crawler.reading.export_rows import EXPORT_COLUMNS, ExportContent
+from crawler.storage.database import read_transaction
 from crawler.storage.page_columns import FIRST_COLUMNS, LATER_COLUMNS, PAGE_COLUMN_NAMES, PAGE_COLUMNS, describe
+from crawler.storage.queries import read_stored_item
 from crawler.web.records import PageAnswer
 
 FIRST = ["url", "site", "section", "title", "author", "published", "language"]
 LATER = [column.name for column in LATER_COLUMNS]
+A = "https://a.example/1"
+STATED = {
+    "description": "How the mill works.",
+    "keywords": ("mills", "water"),
+    "license": "https://creativecommons.org/licenses/by/4.0/",
+}
+DESCRIBED = STATED | {"keywords": "mills, water"}
 OF_BLOCKS = ["position", "kind", "text", "words", "score", "priority", "first_seen"]
 
 
@@ -79,3 +92,34 @@ def test_a_page_is_described_by_what_it_states():
     stated = {"title": "The mill", "author": "Ada, Bea", "published": "2024-05-03", "language": "en"}
     expected = dict.fromkeys(FIRST) | stated | {"url": "https://www.a.example/1", "site": "a.example"}
     assert {name: values[name] for name in FIRST} == expected
+
+
+def test_keywords_end_where_there_is_no_room_for_another_one():
+    keywords = tuple(f"{number:03}" + "x" * 97 for number in range(50))
+    values = describe(A, CleanPage(None, "default", None, Metadata(keywords=keywords), ()))
+    assert values["keywords"] == ", ".join(keywords[:9])
+
+
+def test_description_keywords_and_licence_are_stored_exported_and_in_feeds(save, visit, engine, tmp_path):
+    visited = visit(A, "one bridge", **STATED)
+    save(visited)
+    names = ", ".join(DESCRIBED)
+    with read_transaction(engine) as connection:
+        for table in ("page", "informative_block"):
+            (row,) = connection.execute(text(f"SELECT {names} FROM {table}")).mappings()
+            assert row == DESCRIBED
+        stored = stored_item(read_stored_item(connection, A, A), datetime(2024, 5, 1, tzinfo=UTC))
+    for content in (ExportContent.BLOCKS, ExportContent.PAGES):
+        path = tmp_path / f"{content}.jsonl"
+        write_export(engine, ExportRequest(path, ".jsonl", content), lambda _: None)
+        assert json.loads(path.read_text()).items() >= DESCRIBED.items()
+    assert dict(page_item(visited)).items() >= DESCRIBED.items() <= dict(stored).items()
+
+
+def test_another_description_is_a_change_for_exports_but_not_of_the_page(save, visit, rows):
+    save(visit(A, "one bridge", **STATED))
+    before = rows("SELECT described FROM change_log")
+    (saved,) = save(visit(A, "one bridge", day=1, **STATED | {"description": "How a mill works."}))
+    assert saved.state == "unchanged"
+    assert rows("SELECT description FROM page") == [{"description": "How a mill works."}]
+    assert rows("SELECT described FROM change_log") != before
