@@ -23,6 +23,7 @@ from cleaning.errors import OptionError, PageError, PageFault
 from cleaning.methods import METHODS
 from cleaning.options import Options, parse_option
 from cleaning.parse import read_label
+from cleaning.structure.clean_page import LINK_FORMS
 
 if TYPE_CHECKING:
     import io
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Decision
     from cleaning.structure.clean_page import CleanPage
-    from cleaning.structure.markdown import Links
 
 _FAILED, _MISUSED = 1, 2
 _GZIP_START = b"\x1f\x8b"
@@ -106,7 +106,10 @@ def _parser() -> _Parser:
         "metadata and every block with its decision; blocks: a table of every block with its decision",
     )
     parser.add_argument(
-        "--links", choices=_LINKS, default="inline", help="addresses of links in markdown and html (default: inline)"
+        "--links",
+        choices=LINK_FORMS,
+        default="inline",
+        help="addresses of links in markdown and html (default: inline)",
     )
     parser.add_argument("--images", action="store_true", help="include the images in markdown and html")
     parser.add_argument(
@@ -210,7 +213,7 @@ def _row(decision: Decision) -> list[Text]:
 
 
 def _as_markdown(page: CleanPage, namespace: argparse.Namespace) -> str:
-    return page.to_markdown(links=_LINKS[namespace.links], images=namespace.images, html=not namespace.no_html)
+    return page.to_markdown(links=LINK_FORMS[namespace.links], images=namespace.images, html=not namespace.no_html)
 
 
 def _as_html(page: CleanPage, namespace: argparse.Namespace) -> str:
@@ -219,7 +222,6 @@ def _as_html(page: CleanPage, namespace: argparse.Namespace) -> str:
     return page.to_html(links=namespace.links == "inline", images=namespace.images)
 
 
-_LINKS: dict[str, Links] = {"inline": True, "references": "references", "none": False}
 _STRUCTURED = {"markdown": _as_markdown, "html": _as_html}
 _FORMATS = {"text": _as_text, "json": _as_json, "blocks": _as_table}
 

@@ -17,6 +17,7 @@ import msgspec
 from cleaning.blocks import kept_decisions
 from cleaning.errors import PageFault
 from cleaning.parse import parse
+from cleaning.structure.markdown import Links, to_markdown
 from cleaning.structure.nodes import StructureNode
 from cleaning.structure.places import BlockPlace  # noqa: TC001 — PageStructure is decoded by its annotations
 
@@ -229,6 +230,18 @@ class FetchedPage:
         """The page without its tree."""
         source, encoding = self.source, self.source.encoding or "utf-8"
         return UnparsedPage(self.body, source.url, encoding, encoding, source.parse_warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownForm:
+    """How Markdown is written; `links` and `html` are as in `CleanPage.to_markdown`."""
+
+    links: Links = True
+    html: bool = True
+
+    def write(self, document: StructureNode) -> str:
+        """Return a tree of nodes as Markdown."""
+        return to_markdown(document, links=self.links, html=self.html)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,9 @@ class _Section:
 class Chunker:
     """Cuts a document; see `CleanPage.chunks`."""
 
-    def __init__(self, document: StructureNode, size: int, overlap: int, unit: Unit, *, links: bool) -> None:
+    def __init__(
+        self, document: StructureNode, size: int, overlap: int, unit: Unit, *, links: bool, html: bool = True
+    ) -> None:
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise OptionError(f"the size of chunks is {size!r}; it must be a whole number, 1 or more")
         if isinstance(overlap, bool) or not isinstance(overlap, int) or not 0 <= overlap < size:
@@ -77,7 +79,7 @@ class Chunker:
         self._size = size
         self._overlap = overlap
         self._measure = _measure(unit)
-        self._writer = markdown_writer()(document, links=links, images=False)
+        self._writer = markdown_writer()(document, links=links, images=False, html=html)
 
     def chunks(self) -> list[Chunk]:
         """Return the chunks in reading order; empty for an empty document."""

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cleaning.blocks import Decision, Metadata, PageType, ParseWarning, TextSource, kept_decisions
@@ -17,9 +18,15 @@ from cleaning.structure.nodes import StructureNode  # noqa: TC001 — as above
 from cleaning.structure.places import BlockPlace, block_places
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cleaning.blocks import Block
     from cleaning.structure.chunks import Unit
     from cleaning.structure.markdown import Links
+
+
+LINK_FORMS: Mapping[str, Links] = MappingProxyType({"inline": True, "references": "references", "none": False})
+"""The values of `links` by what commands call them."""
 
 
 class StructureSource(Protocol):

@@ -31,7 +31,7 @@ from crawler.page import get_header
 from crawler.storage.pages import describe_page, page_names
 from crawler.storage.tables import signed
 from crawler.urls import url_key
-from crawler.visit import OUTCOME_BY_FAULT, FetchedPage, Outcome, ProcessedPage
+from crawler.visit import OUTCOME_BY_FAULT, FetchedPage, MarkdownForm, Outcome, ProcessedPage
 from crawler.workers.tasks import WorkerTask, expect_method, load_models, load_stemmer
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ class CleanedRecord:
 class RecordTask(WorkerTask[CleanedRecord]):
     """The task of a batch job's cleaning processes. `settings` are the settings of a crawl that cleaning reads.
 
-    A process that takes more than `memory_bytes` of memory for a page is killed, on Linux; 0 sets no limit.
+    A process that takes more than `memory_bytes` of memory for a page is killed, on Linux; 0 sets no limit. `markdown`
+    is for the setting STRUCTURE.
     """
 
     page_type = RecordToClean
@@ -121,6 +122,7 @@ class RecordTask(WorkerTask[CleanedRecord]):
     settings: dict[str, Any]
     seconds: float
     memory_bytes: int = 0
+    markdown: MarkdownForm = MarkdownForm()  # noqa: RUF009 — frozen
 
     def prepare(self) -> None:
         expect_method(self.settings["CLEANING_METHOD"])
@@ -134,7 +136,7 @@ class RecordTask(WorkerTask[CleanedRecord]):
     @cached_property
     def cleaner(self) -> RecordCleaner:
         """The rules by which the records are cleaned."""
-        return RecordCleaner(self.settings)
+        return RecordCleaner(self.settings, self.markdown)
 
     def work(self, page: RecordToClean) -> CleanedRecord:  # type: ignore[override] # of this task's page_type
         """Return the result for a record."""
@@ -144,7 +146,8 @@ class RecordTask(WorkerTask[CleanedRecord]):
 class RecordCleaner:
     """Rejects or cleans answers by the settings of a crawl."""
 
-    def __init__(self, settings: dict[str, Any]) -> None:
+    def __init__(self, settings: dict[str, Any], markdown: MarkdownForm) -> None:
+        self._markdown = markdown
         scrapy_settings = BaseSettings(settings)
         self._config = Config.read(scrapy_settings)
         self._directives = DirectiveReader(self._config, crawler_names(scrapy_settings))
@@ -192,7 +195,7 @@ class RecordCleaner:
             "stated_title": names.stated_title,
             "modified": _normalised(cleaned.metadata.modified_text),
             "type": None if cleaned.type is None else cleaned.type.value,
-            "markdown": cleaned.markdown if config.structure else None,
+            "markdown": self._markdown.write(cleaned.structure) if config.structure else None,
         }
         columns |= {name: _signed(columns[name]) for name in ("body_hash", "page_fingerprint")}
         return CleanedRecord(

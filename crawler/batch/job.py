@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from crawler.errors import BatchError, ConfigError
 from crawler.fetching.answers import LostAnswer
 from crawler.fetching.replay import ReplayMiss
 from crawler.fetching.warc import Damage
+from crawler.visit import MarkdownForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -71,7 +72,8 @@ class BatchOptions:
 
     `settings` are the settings of a crawl that cleaning reads, see `batch_settings`. `memory` limits the MB that a page
     may take; 0 sets no limit. With 0 `workers` the engine `local` runs its tasks in this process, and `ray` uses all
-    cores of the cluster. `blocks_per_task` bounds the memory of the later stages.
+    cores of the cluster. `blocks_per_task` bounds the memory of the later stages. `markdown` is for the setting
+    STRUCTURE.
     """
 
     inputs: Sequence[str]
@@ -86,6 +88,7 @@ class BatchOptions:
     ray_address: str | None = None
     resume: bool = False
     blocks_per_task: int = BLOCKS_PER_TASK
+    markdown: MarkdownForm = MarkdownForm()  # noqa: RUF009 — frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,8 @@ def _open_job(options: BatchOptions) -> _Job:
         raise BatchError(f"{JOB_FILE} in {options.out!r} is damaged: it describes no job") from error
     job = _Job(output, files, started)
     description = _describe(job, options)
-    for name in ("version", "inputs", "base", "filter", "settings", "near_duplicates", "memory", "blocks_per_task"):
+    described.setdefault("markdown", asdict(MarkdownForm()))  # earlier versions knew no other
+    for name in [name for name in description if name not in {"started", "files"}]:
         if described.get(name) != description[name]:
             raise BatchError(
                 f"--out is {options.out!r}, which holds a job with {name} {described.get(name)!r}, "
@@ -213,6 +217,7 @@ def _describe(job: _Job, options: BatchOptions) -> dict[str, Any]:
         "near_duplicates": options.near_duplicates,
         "memory": options.memory,
         "blocks_per_task": options.blocks_per_task,
+        "markdown": asdict(options.markdown),
     }
 
 
@@ -291,7 +296,8 @@ class _Stages:
         options = self._options
         distance = options.settings["DEDUP_DISTANCE"] if options.near_duplicates else 0
         settings = dict(options.settings) | {"DEDUP_DISTANCE": distance}
-        record_task = RecordTask(settings, settings["CLEANING_SECONDS"], options.memory * _MEGABYTE)
+        memory_bytes = options.memory * _MEGABYTE
+        record_task = RecordTask(settings, settings["CLEANING_SECONDS"], memory_bytes, options.markdown)
         rules = CleaningRules(options.records, record_task, settings["PAGE_MAX_BYTES"], self._job.started)
         blocks = [0] * len(self._job.files)
         tasks = [Task("clean", file.number, clean_file, (file, rules), cleans=True) for file in self._job.files]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cleaning.structure.clean_page import LINK_FORMS
 from crawler.config import Config, misspelt_settings, use_database_settings
 from crawler.errors import SetupError
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
 from crawler.terminal import print_error
+from crawler.visit import MarkdownForm
 
 if TYPE_CHECKING:
     import argparse
@@ -53,6 +55,22 @@ class BlocksieveCommand:
         assert self.settings is not None  # set by scrapy.cmdline
         use_database_settings(self.settings, schema.read_settings(self.config.database_url))
         return self.config
+
+
+def add_markdown_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options from which `markdown_form` reads how Markdown is written."""
+    parser.add_argument(
+        "--links", choices=LINK_FORMS, help="addresses of links in Markdown (default: inline; in chunks none)"
+    )
+    parser.add_argument(
+        "--no-html", action="store_true", help="write no HTML in Markdown, also where Markdown has no form of its own"
+    )
+
+
+def markdown_form(opts: argparse.Namespace, default: MarkdownForm) -> MarkdownForm:
+    """Return how Markdown is written: the default, but for what an option says."""
+    links = default.links if opts.links is None else LINK_FORMS[opts.links]
+    return MarkdownForm(links, default.html and not opts.no_html)
 
 
 @contextmanager

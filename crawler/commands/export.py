@@ -12,23 +12,24 @@ Unless the exit code is 0, no file is written, and an existing file stays as it 
 from __future__ import annotations
 
 import signal
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawler import urls
-from crawler.commands.base import BlocksieveCommand
+from crawler.commands.base import BlocksieveCommand, add_markdown_options, markdown_form
 from crawler.errors import QueryError
 from crawler.monitoring.files import writable_path
 from crawler.monitoring.progress import ProgressCounter
 from crawler.reading.export import ExportRequest, write_export
 from crawler.reading.export_formats import FORMATS, format_of
-from crawler.reading.export_rows import ChunkLimits, ExportContent, RowFilter
+from crawler.reading.export_rows import CHUNK_FORM, ChunkLimits, ExportContent, RowFilter
 from crawler.storage.database import read_transaction
 from crawler.storage.queries import expect_site
 from crawler.terminal import print_error, print_json, print_line, run_command
+from crawler.visit import MarkdownForm
 
 if TYPE_CHECKING:
     import argparse
@@ -76,6 +77,7 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
             help="words that a chunk repeats of the one before (default: 0)",
         )
         parser.add_argument("--unit", choices=_UNITS, default=_UNITS[0], help="of SIZE and N (default: %(default)s)")
+        add_markdown_options(parser)
         parser.add_argument("--since", metavar="CURSOR", help="only rows that are new, changed or gone since an export")
         parser.add_argument("--site", help="only pages of a site: registered domain, host:port, or any URL of it")
         parser.add_argument("--language", metavar="CODE", help="only pages in a language, such as en")
@@ -88,23 +90,24 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
                 f"OUT is {names}; it takes one file whose name ends in {', '.join(FORMATS)}", print_help=False
             )
         limits = _chunk_limits(opts)
+        form = _chosen_form(opts)
         # By default Python would exit at once and leave the unfinished file behind.
         signal.signal(signal.SIGTERM, _terminate)
         try:
-            self.exitcode = run_command(lambda: self._export(args[0], suffix, limits, opts))
+            self.exitcode = run_command(lambda: self._export(_Output(args[0], suffix, limits, form), opts))
         except KeyboardInterrupt:
             print_error("scrapy export: interrupted, nothing was written")
             self.exitcode = _INTERRUPTED
 
-    def _export(self, out: str, suffix: str, limits: ChunkLimits | None, opts: argparse.Namespace) -> None:
+    def _export(self, output: _Output, opts: argparse.Namespace) -> None:
         config = self.config
         site = None if opts.site is None else urls.parse_site(opts.site)
         language = None if opts.language is None else opts.language.strip().lower()
         content = ExportContent.PAGES if opts.pages else ExportContent.BLOCKS
-        content = ExportContent.CHUNKS if limits else content
-        path = writable_path("OUT", out)
+        content = ExportContent.CHUNKS if output.limits else content
+        path = writable_path("OUT", output.name)
         rows = RowFilter(site, language)
-        request = ExportRequest(path, suffix, content, rows, opts.since, limits)
+        request = ExportRequest(path, output.suffix, content, rows, opts.since, output.limits, output.markdown)
         with self.database() as engine, ProgressCounter("rows", config.progress) as counting:
             exported = write_export(engine, request, counting.show)
             if site is not None and opts.since is None and not exported.rows:
@@ -113,6 +116,32 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
             print_json(asdict(exported))
         else:
             _print(exported, whole=opts.since is None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """What the arguments and options say of the file; `limits` and `markdown` are those of ExportRequest."""
+
+    name: str
+    suffix: str
+    limits: ChunkLimits | None
+    markdown: MarkdownForm | None
+
+
+def _chosen_form(opts: argparse.Namespace) -> MarkdownForm | None:
+    """Return how Markdown is written; None for the default. Raises UsageError."""
+    default = MarkdownForm() if opts.chunks is None else CHUNK_FORM
+    form = markdown_form(opts, default)
+    if form == default:
+        return None
+    if opts.chunks is None and not opts.pages:
+        raise UsageError("--links and --no-html are for Markdown; they need --pages or --chunks SIZE", print_help=False)
+    if opts.chunks is not None and form.links == "references":
+        raise UsageError(
+            "--links is 'references', which chunks do not have; it takes 'inline' or 'none' with --chunks",
+            print_help=False,
+        )
+    return form
 
 
 def _chunk_limits(opts: argparse.Namespace) -> ChunkLimits | None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
+    from crawler.visit import MarkdownForm
 
 _ROWS_PER_WRITE = 1_000
 
@@ -42,7 +43,8 @@ _TEMPORARY_PREFIX, _TEMPORARY_SUFFIX = ".blocksieve-export-", ".part"
 class ExportRequest:
     """An export: the file and its format, the content, the rows, and the cursor to start from (None for all rows).
 
-    The content CHUNKS has `limits`, the others None.
+    The content CHUNKS has `limits`, the others None. `markdown` is how Markdown is written; with None, that of pages is
+    as it is stored, and chunks have no addresses of links.
     """
 
     path: Path
@@ -51,6 +53,7 @@ class ExportRequest:
     rows: RowFilter = RowFilter()  # noqa: RUF009 — frozen
     since: str | None = None
     limits: ChunkLimits | None = None
+    markdown: MarkdownForm | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +76,12 @@ def write_export(engine: Engine, request: ExportRequest, report: Callable[[int],
     """
     require_format(request.suffix)
     with read_transaction(engine) as connection:
-        cursor = ExportCursor(request.content, request.rows, database.read_position(connection), request.limits)
+        position = database.read_position(connection)
+        cursor = ExportCursor(request.content, request.rows, position, request.limits, request.markdown)
         # A cursor of commits that a power failure undoes would hide those that get their numbers afterwards.
         database.make_durable(engine)
         since = None if request.since is None else cursor.since(request.since)
-        rows = read_rows(connection, request.content, request.rows, since, request.limits)
+        rows = read_rows(connection, request.content, request.rows, since, request.limits, request.markdown)
         counts = Counter[str]()
         with atomic_file(request.path) as file, open_row_writer(request.suffix, file, cursor) as writer:
             while batch := list(islice(rows, _ROWS_PER_WRITE)):

@@ -27,6 +27,7 @@ from crawler.storage.tables import (
     page_text,
     placed_block,
 )
+from crawler.visit import MarkdownForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -137,7 +138,7 @@ EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
             "block_ids", "list<element: int64>", "ids of their blocks; a dropped headline or cell of a table has none"
         ),
         ExportColumn("size", "int32", "its size in words, or in the given unit"),
-        ExportColumn("text", "string", "the chunk as Markdown, without addresses of links"),
+        ExportColumn("text", "string", "the chunk as Markdown, without addresses of links unless `--links` says so"),
         *_LATER_COLUMNS,
     ),
 }
@@ -165,6 +166,10 @@ class ChunkLimits:
     unit: Literal["words", "characters"] = "words"
 
 
+CHUNK_FORM = MarkdownForm(links=False)
+"""How chunks are written if no option says so."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExportCursor:
     """The content and filter of an export, and the database state that it read. The next export starts here."""
@@ -173,6 +178,7 @@ class ExportCursor:
     rows: RowFilter
     position: DatabasePosition
     limits: ChunkLimits | None = None
+    markdown: MarkdownForm | None = None
 
     def __str__(self) -> str:
         horizon = self.position.horizon
@@ -209,7 +215,7 @@ class ExportCursor:
         if body[1] != self.content or body[3] != self._selection:
             raise ExportError(
                 f"--since is a cursor of an export of {body[1]}, made with other options than these; use the same "
-                "--pages, --blocks or --chunks, --site and --language, or export without --since"
+                "--pages, --blocks or --chunks, --links, --no-html, --site and --language, or export without --since"
             )
         horizon = Horizon(int(body[4]), tuple(int(number) for number in body[5].split(".") if number))
         if horizon.following > self.position.horizon.following:
@@ -221,8 +227,8 @@ class ExportCursor:
 
     @property
     def _selection(self) -> str:
-        limits = "" if self.limits is None else f" {self.limits}"
-        return xxh32_hexdigest(f"{self.rows.site!r} {self.rows.language!r}{limits}".encode())
+        options = "".join(f" {option}" for option in (self.limits, self.markdown) if option is not None)
+        return xxh32_hexdigest(f"{self.rows.site!r} {self.rows.language!r}{options}".encode())
 
 
 def read_rows(
@@ -231,29 +237,36 @@ def read_rows(
     rows: RowFilter,
     since: Horizon | None = None,
     limits: ChunkLimits | None = None,
+    markdown: MarkdownForm | None = None,
 ) -> Iterator[Row]:
     """Yield the rows of the database state that the connection sees, in order of their ids.
 
     With `since`, yield only the rows that differ from that earlier state: of a page that differs all chunks. A row that
-    is gone has only an id. Raises ExportError for chunks if no page has a structure.
+    is gone has only an id. Raises ExportError for chunks and `markdown` if no page has a structure.
     """
-    source = _row_source(connection, content, rows, limits)
+    source = _row_source(connection, content, rows, limits, markdown)
     return _all_rows(source) if since is None else _changed_rows(connection, source, content, since)
 
 
 def _row_source(
-    connection: Connection, content: ExportContent, rows: RowFilter, limits: ChunkLimits | None
+    connection: Connection,
+    content: ExportContent,
+    rows: RowFilter,
+    limits: ChunkLimits | None,
+    markdown: MarkdownForm | None,
 ) -> _RowSource:
     if content is ExportContent.BLOCKS:
         return _BlockRows(connection, rows)
-    if limits is None:
+    if limits is None and markdown is None:
         return _PageRows(connection, rows)
     if connection.scalar(select(page_structure.c.page_id).limit(1)) is None:
         raise ExportError(
-            "no stored page has a structure to be cut into chunks; crawl with -s STRUCTURE=True, or run "
-            "`scrapy reclean -s STRUCTURE=True` once"
+            "no stored page has a structure, which --chunks, --links and --no-html need; crawl with "
+            "-s STRUCTURE=True, or run `scrapy reclean -s STRUCTURE=True` once"
         )
-    return _ChunkRows(connection, rows, limits)
+    if limits is None:
+        return _PageRows(connection, rows, markdown)
+    return _ChunkRows(connection, rows, limits, markdown or CHUNK_FORM)
 
 
 def _all_rows(source: _RowSource) -> Iterator[Row]:
@@ -319,13 +332,17 @@ class _BlockRows:
 
 
 class _PageRows:
-    """Reads the pages that have a text. Pages that are retired, or all boilerplate, have none."""
+    """Reads the pages that have a text. Pages that are retired, or all boilerplate, have none.
+
+    Without `markdown`, Markdown is as it is stored.
+    """
 
     batch_size = _PAGES_PER_BATCH
     content = ExportContent.PAGES
 
-    def __init__(self, connection: Connection, rows: RowFilter) -> None:
+    def __init__(self, connection: Connection, rows: RowFilter, markdown: MarkdownForm | None = None) -> None:
         self._connection = connection
+        self._markdown = markdown
         self._names = [column.name for column in EXPORT_COLUMNS[self.content][_ID_COLUMNS - 1 :]]
         columns = [page.c[name] for name in self._names if name in page.c]
         self._select = rows.of(select(*columns), page).order_by(page.c.id)
@@ -346,6 +363,9 @@ class _PageRows:
         return {row.id: row.added or 0 for row in self._connection.execute(added.where(page.c.id.in_(ids)))}
 
     def _read_markdown(self, ids: Sequence[int]) -> dict[int, str]:
+        if self._markdown is not None:
+            nodes = read_structure_nodes(self._connection, ids)
+            return {page_id: self._markdown.write(document) for page_id, document in nodes.items()}
         columns = select(page_structure.c.page_id, page_structure.c.markdown)
         return {row[0]: row[1] for row in self._connection.execute(columns.where(page_structure.c.page_id.in_(ids)))}
 
@@ -382,13 +402,14 @@ class _ChunkRows(_PageRows):
 
     content = ExportContent.CHUNKS
 
-    def __init__(self, connection: Connection, rows: RowFilter, limits: ChunkLimits) -> None:
+    def __init__(self, connection: Connection, rows: RowFilter, limits: ChunkLimits, form: MarkdownForm) -> None:
         super().__init__(connection, rows)
+        self._form = form
         self._select = self._select.where(page.c.id.in_(select(page_structure.c.page_id)))
         self._limits = limits
 
     def _rows_of(self, pages: Sequence[RowMapping]) -> Iterator[Row]:
-        limits = self._limits
+        limits, form = self._limits, self._form
         ids = [described["id"] for described in pages]
         columns = select(placed_block.c.page_id, placed_block.c.position, placed_block.c.block_id)
         places = columns.where(placed_block.c.page_id.in_(ids), placed_block.c.block_id.is_not(None))
@@ -396,7 +417,9 @@ class _ChunkRows(_PageRows):
         structures = read_structure_nodes(self._connection, ids)
         for described in pages:
             page_id = described["id"]
-            cut = Chunker(structures[page_id], limits.size, limits.overlap, limits.unit, links=False)
+            cut = Chunker(
+                structures[page_id], limits.size, limits.overlap, limits.unit, links=form.links is True, html=form.html
+            )
             for number, chunk in enumerate(cut.chunks()):
                 own = {
                     "number": number,

@@ -17,13 +17,14 @@ from scrapy.exceptions import UsageError
 
 from crawler.batch.duplicates import BLOCKS_PER_TASK
 from crawler.batch.filters import RecordFilter
-from crawler.commands.base import BlocksieveCommand, needs_extra
+from crawler.commands.base import BlocksieveCommand, add_markdown_options, markdown_form, needs_extra
 from crawler.config import Config
 from crawler.config.names import set_ours
-from crawler.errors import BatchError
+from crawler.errors import BatchError, ConfigError
 from crawler.monitoring.exit_status import CANONICAL_STAT
 from crawler.monitoring.progress import StatusLine
 from crawler.terminal import count_of, print_error, print_json, print_line, run_command
+from crawler.visit import MarkdownForm
 
 if TYPE_CHECKING:
     import argparse
@@ -98,6 +99,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         )
         filters.add_argument("--since", metavar="DATE", help="first day or time of the records (once)")
         filters.add_argument("--until", metavar="DATE", help="day or time before which the records end (once)")
+        add_markdown_options(parser)
         add("--json", action="store_true", help="print JSON")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -130,6 +132,9 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             from crawler.batch.job import BatchOptions, batch_settings, run_batch  # noqa: PLC0415 — an extra
         assert self.settings is not None
         config = Config.read(self.settings)
+        markdown = markdown_form(opts, MarkdownForm())
+        if markdown != MarkdownForm() and not config.structure:
+            raise ConfigError("--links and --no-html are for Markdown, which needs -s STRUCTURE=True")
         records = RecordFilter.of(opts.host, opts.url, (opts.since, opts.until), opts.type, opts.status)
         workers = opts.workers
         if workers is None:
@@ -147,6 +152,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             ray_address=opts.ray_address,
             resume=opts.resume,
             blocks_per_task=opts.blocks_per_task,
+            markdown=markdown,
         )
         with StatusLine(config.progress) as line:
             summary = run_batch(options, lambda progress: line.show(lambda _seconds: _describe(progress)))

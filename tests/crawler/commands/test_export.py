@@ -59,9 +59,12 @@ def test_an_export_of_a_site_that_is_not_stored_says_so(scrapy, database, tmp_pa
         (["--chunks", "0"], "--chunks is 0; it must be 1 or more"),
         (["--chunks", "20", "--overlap", "20"], "--overlap is 20; it takes a number from 0 to below --chunks=20"),
         (["--overlap", "5"], "--overlap and --unit need --chunks SIZE"),
+        (["--links", "none"], "--links and --no-html are for Markdown; they need --pages or --chunks SIZE"),
+        (["--pages", "--links", "all"], "argument --links: invalid choice: 'all'"),
+        (["--chunks", "20", "--links", "references"], "it takes 'inline' or 'none' with --chunks"),
     ],
 )
-def test_the_limits_of_chunks_are_checked(scrapy, tmp_path, arguments, says):
+def test_the_options_of_chunks_and_markdown_are_checked(scrapy, tmp_path, arguments, says):
     refused = scrapy("export", "out.jsonl", *arguments)
     assert (refused.returncode, says in refused.stderr) == (2, True), refused.stderr
     assert list(tmp_path.iterdir()) == []
@@ -78,6 +81,19 @@ def test_chunks_are_written(scrapy, tmp_path):
     assert json.loads(exported.stdout)["rows"] == len(expected), exported.stderr
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
     assert [row["text"] for row in rows] == [chunk.text for chunk in expected]
+
+
+def test_markdown_of_pages_is_written_as_the_options_say(scrapy, tmp_path):
+    with opened_engine(f"sqlite:///{tmp_path / 'blocks.db'}") as engine:
+        schema.prepare_schema(engine)
+        store = Store(engine)
+        store.save(store.begin_crawl("test", {}), [visit(1, STRUCTURED, structure=True)])
+    cleaned = clean(STRUCTURED, address(1))
+    for links, form in (("inline", True), ("references", "references"), ("none", False)):
+        exported = scrapy("export", "out.jsonl", "--pages", "--links", links, "--no-html")
+        assert exported.returncode == 0, exported.stderr
+        (row,) = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
+        assert row["markdown"] == cleaned.to_markdown(links=form, html=False)
 
 
 @pytest.mark.parametrize("out", [[], ["out.xlsx"], ["out"], ["a.csv", "b.csv"], ["-"], ["/dev/stdout"]])

@@ -14,6 +14,7 @@ from crawler.storage import schema
 from crawler.storage.database import opened_engine, read_position, read_transaction
 from crawler.storage.prune import PruneSelection, prune_pages
 from crawler.storage.store import Store
+from crawler.visit import MarkdownForm
 
 
 def save(engine, *visits):
@@ -65,6 +66,48 @@ def test_an_increment_of_chunks_has_all_chunks_of_the_pages_that_differ(write, e
 def test_chunks_need_a_structure(write):
     with pytest.raises(ExportError, match="STRUCTURE=True"):
         write(content=ExportContent.CHUNKS, limits=ChunkLimits(50))
+
+
+FORM = MarkdownForm(links=False, html=False)
+BROKEN_CELL = STRUCTURED.replace("<td>9.00", "<td>9.00<br>in cash")
+
+
+def test_markdown_is_written_as_the_options_say(write, engine):
+    page = visit(1, BROKEN_CELL, structure=True)
+    save(engine, page, visit(2))
+    first, path = write(content=ExportContent.PAGES)
+    by_url = {line["url"]: line["markdown"] for line in lines(path)}
+    cleaned = page.page.cleaned
+    assert by_url[page.url] == cleaned.markdown
+    assert "](" in cleaned.markdown
+    assert "<br>" in cleaned.markdown
+    later, path = write("plain.jsonl", content=ExportContent.PAGES, markdown=FORM)
+    plain = {line["url"]: line["markdown"] for line in lines(path)}
+    assert plain == by_url | {page.url: cleaned.to_markdown(links=False, html=False)}
+    assert "](" not in plain[page.url]
+    assert "<br>" not in plain[page.url]
+    assert write("none.jsonl", content=ExportContent.PAGES, markdown=FORM, since=later.cursor)[0].rows == 0
+    with pytest.raises(ExportError, match="other options"):
+        write("other.jsonl", content=ExportContent.PAGES, markdown=FORM, since=first.cursor)
+
+
+def test_chunks_are_written_as_the_options_say(write, engine):
+    page = visit(1, BROKEN_CELL, structure=True)
+    save(engine, page)
+    options = {"content": ExportContent.CHUNKS, "limits": ChunkLimits(50)}
+    cleaned = page.page.cleaned
+    for form, links in ((None, False), (MarkdownForm(), True)):
+        _, path = write("chunks.jsonl", markdown=form, **options)
+        assert [line["text"] for line in lines(path)] == [chunk.text for chunk in cleaned.chunks(50, links=links)]
+    _, path = write("plain.jsonl", markdown=FORM, **options)
+    texts = "".join(line["text"] for line in lines(path))
+    assert "in cash" in texts
+    assert "<br>" not in texts
+
+
+def test_a_form_of_markdown_needs_a_structure(write):
+    with pytest.raises(ExportError, match="--links and --no-html need; crawl with -s STRUCTURE=True"):
+        write(content=ExportContent.PAGES, markdown=FORM)
 
 
 def lines(path):

@@ -4,7 +4,10 @@ import json
 import re
 
 import pytest
+from pyarrow import parquet
 from warcs import article, paragraph, write_warc
+
+from cleaning import clean
 
 PAGES = [(f"https://{name}.example/1", article(name, paragraph(name))) for name in ("a", "b", "c")]
 
@@ -22,6 +25,20 @@ def test_an_archive_becomes_tables_and_then_rows(scrapy, tmp_path):
     assert json.loads(stored.stdout)["pages"] == 2
     word = paragraph("b").split()[1]
     assert "b.example" in scrapy("search", word).stdout
+
+
+@pytest.mark.slow
+def test_markdown_is_written_as_the_options_say(scrapy, tmp_path):
+    page = article("Mills", f'{paragraph("mill")} See <a href="/wind">the windmills</a>.', paragraph("water"))
+    write_warc(tmp_path / "a.warc.gz", [("https://a.example/1", page)])
+    arguments = ["batch", "a.warc.gz", "--out", "out", "--workers", "1", "-s", "STRUCTURE=True"]
+    done = scrapy(*arguments, "--links", "none", "--no-html")
+    assert done.returncode == 0, done.stderr
+    (row,) = parquet.read_table(tmp_path / "out" / "pages").to_pylist()
+    cleaned = clean(page, "https://a.example/1")
+    assert row["markdown"] == cleaned.to_markdown(links=False, html=False) != cleaned.markdown
+    resumed = scrapy(*arguments, "--resume")
+    assert "holds a job with markdown {'links': False, 'html': False}" in resumed.stderr
 
 
 @pytest.mark.slow
@@ -44,6 +61,10 @@ def test_inputs_that_cannot_be_read_are_counted_and_none_at_all_is_a_failure(scr
         (["a.warc"], "--out is missing"),
         (["a.warc", "--out", "out", "--workers", "0"], "--workers is 0; it takes a number from 1 on"),
         (["a.warc", "--out", "out", "--blocks-per-task", "0"], "--blocks-per-task is 0; it takes a number from 1 on"),
+        (
+            ["a.warc", "--out", "out", "--links", "none"],
+            "--links and --no-html are for Markdown, which needs -s STRUCTURE",
+        ),
         (["a.warc", "--out", "out", "--ray-address", "auto"], "--ray-address needs --engine ray"),
         (["a.warc", "--out", "out"], "the input 'a.warc' does not exist"),
         (["a.warc", "--out", "out", "--method", "vce"], "CLEANING_METHOD is vce, which needs a layout"),
