@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from cleaning._native.trees import Forest
     from cleaning.blocks import PageType
-    from cleaning.classifier.hints import PageHints
     from cleaning.classifier.signals import PageSignals
     from cleaning.leaf_table import LeafTable
 
@@ -41,15 +40,11 @@ _ROWS_AT_ONCE = 512
 
 
 class Prediction(NamedTuple):
-    """The probabilities of a page's blocks to be main text (n), its page type and the probability of the type.
-
-    `hints` are the page's hints if they were read on the way.
-    """
+    """The probabilities of a page's blocks to be main text (n), its page type and the probability of the type."""
 
     scores: np.ndarray
     type: PageType
     confidence: float
-    hints: PageHints | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +72,7 @@ class Model:
         scores[doubtful] = probabilities(
             self.second.sums(np.hstack([rows[doubtful], words[doubtful], neighbours[doubtful]]))
         )[:, 0]
-        return Prediction(scores, PAGE_TYPES[likeliest], float(shares[likeliest]), first_stage.hints)
+        return Prediction(scores, PAGE_TYPES[likeliest], float(shares[likeliest]))
 
     def type_shares(self, page: np.ndarray, words: frozenset[str]) -> np.ndarray:
         """Return the probabilities of the page types, in the order of PAGE_TYPES."""
@@ -101,8 +96,8 @@ class Model:
     def load(cls, path: Path, sha256: str | None = None) -> Model:
         """Return the model in a file.
 
-        Raises ModelError if the file is missing, if its hash is not `sha256` (default: the hash in the file beside it),
-        or if the model is of another version or has other features.
+        Raises ModelError for a missing file, for one that has not this hash or, without one, the hash beside it, and
+        for a model of another version, with other features.
         """
         arrays = _read_arrays(path, sha256)
         if int(arrays["format"]) != _MODEL_FORMAT or arrays["names"].tobytes().decode() != _column_names():
@@ -137,8 +132,8 @@ class Trees:
         forest = _compiled_forest(self)
         if forest is None:
             return self.pure_sums(rows)
-        sums: np.ndarray = forest.sums(rows)
-        return sums
+        found: np.ndarray = forest.sums(rows)
+        return found
 
     def pure_sums(self, rows: np.ndarray) -> np.ndarray:
         """Return the same as `sums`, in numpy."""
@@ -146,27 +141,25 @@ class Trees:
         return np.concatenate(parts) if parts else np.zeros((0, self.outputs))
 
     def _sums(self, rows: np.ndarray) -> np.ndarray:
-        nodes = _wide_nodes(self)
-        values = rows.ravel()
-        reached = np.tile(nodes.roots, len(rows))
+        nodes, values = _wide_nodes(self), rows.ravel()
+        at = np.tile(nodes.roots, len(rows))
         first = np.repeat(np.arange(len(rows)) * rows.shape[1], len(self.roots))
-        spare = np.empty_like(reached)
-        value = np.empty(len(reached), rows.dtype)
-        threshold = np.empty(len(reached), self.threshold.dtype)
+        other, value = np.empty_like(at), np.empty(len(at), rows.dtype)
+        threshold = np.empty(len(at), self.threshold.dtype)
         for _ in range(self.depth):
-            np.add(nodes.feature.take(reached, out=spare, mode="clip"), first, out=spare)
-            values.take(spare, out=value, mode="clip")
-            nodes.threshold.take(reached, out=threshold, mode="clip")
-            reached += reached
-            reached += value > threshold
-            nodes.then.take(reached, out=spare, mode="clip")
-            reached, spare = spare, reached
-        sums: np.ndarray = self.value[reached].reshape(len(rows), -1, self.outputs).sum(axis=1, dtype=np.float64)
-        return sums
+            np.add(nodes.feature.take(at, out=other, mode="clip"), first, out=other)
+            values.take(other, out=value, mode="clip")
+            nodes.threshold.take(at, out=threshold, mode="clip")
+            at += at
+            at += value > threshold
+            nodes.then.take(at, out=other, mode="clip")
+            at, other = other, at
+        found: np.ndarray = self.value[at].reshape(len(rows), -1, self.outputs).sum(axis=1, dtype=np.float64)
+        return found
 
     def pack(self) -> dict[str, np.ndarray]:
         """Return the fields by name, the two numbers as arrays too."""
-        return {column.name: np.asarray(getattr(self, column.name)) for column in fields(self)}
+        return {each.name: np.asarray(getattr(self, each.name)) for each in fields(self)}
 
     @classmethod
     def unpack(cls, arrays: Mapping[str, np.ndarray]) -> Trees:
@@ -238,9 +231,9 @@ def _read_arrays(path: Path, sha256: str | None) -> dict[str, np.ndarray]:
         stated = sha256 or _hash_file(path).read_text("utf-8").split()[0]
     except (OSError, IndexError) as error:
         raise ModelError(f"the model {path}, or the hash beside it, cannot be read: {error}") from error
-    digest = hash_of(packed)
-    if digest != stated:
-        raise ModelError(f"the model {path} is damaged: its SHA-256 is {digest}, not {stated}; install it again")
+    found = hash_of(packed)
+    if found != stated:
+        raise ModelError(f"the model {path} is damaged: its SHA-256 is {found}, not {stated}; install it again")
     with np.load(io.BytesIO(packed), allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
 

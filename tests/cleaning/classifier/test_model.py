@@ -45,10 +45,10 @@ def written(tmp_path):
 
 
 def test_model_predicts_the_same_after_writing_and_loading(written):
-    table = read_leaf_table(parse("<p>one</p><p>two</p>").root)
+    found = read_leaf_table(parse("<p>one</p><p>two</p>").root)
     again = Model.load(written)
     for model in (MODEL, again):
-        judged = model.predict(table, PageSignals(path="/blog"))
+        judged = model.predict(found, PageSignals(path="/blog"))
         assert judged.scores.tolist() == pytest.approx([0.75, 0.75])
         assert judged.type is PageType.PRODUCT
         assert judged.confidence == pytest.approx(np.exp(3) / (np.exp(3) + 6))
@@ -58,8 +58,8 @@ def test_model_predicts_the_same_after_writing_and_loading(written):
 
 def test_settled_block_keeps_the_score_of_the_first_stage():
     table = read_leaf_table(parse("<p>one</p><p>two</p>").root)
-    model = replace(MODEL, first=leaves(-4))  # 0.018
-    scores = model.predict(table, PageSignals()).scores
+    settled = replace(MODEL, first=leaves(-4))  # 0.018
+    scores = settled.predict(table, PageSignals()).scores
     assert scores.tolist() == pytest.approx([1 / (1 + np.exp(4))] * 2)
     assert replace(MODEL, first=leaves(-3.8)).predict(table, PageSignals()).scores.tolist() == pytest.approx([0.75] * 2)
 
@@ -186,9 +186,9 @@ def test_trees_survive_their_arrays():
 
 
 def test_probability_is_logistic_and_never_overflows():
-    shares = probabilities(np.array([[0.0], [np.log(3)], [-1e9], [1e9]]))[:, 0]
-    assert shares[:2] == pytest.approx([0.5, 0.75])
-    assert (shares[2] < 1e-20, shares[3]) == (True, 1.0)
+    found = probabilities(np.array([[0.0], [np.log(3)], [-1e9], [1e9]]))[:, 0]
+    assert found[:2] == pytest.approx([0.5, 0.75])
+    assert (found[2] < 1e-20, found[3]) == (True, 1.0)
 
 
 def test_shares_of_several_outputs_add_up_to_one():
