@@ -255,14 +255,14 @@ def test_a_bounded_wait_ends_with_one_sentence(private_server, on_private, start
 
 
 def test_a_frozen_server_ends_a_crawl(private_server, on_private, start, tmp_path):
-    """It accepts connections and answers nobody: that is noticed after half a minute at the latest."""
+    """It accepts connections and does not answer: that is noticed after half a minute at the latest."""
     url = on_private("silent")
     with start(url, DATABASE_WAIT_SECONDS=1) as crawl:
         wait_until(lambda: stored_pages(url) >= 4, crawl)
         with private_server.frozen():
             assert crawl.wait(600) == 1
         assert "DATABASE_WAIT_SECONDS=1" in crawl.stderr.read()
-    assert logged(tmp_path / "log", "answers nobody")
+    assert logged(tmp_path / "log", "does not answer")
     assert logged(tmp_path / "log", "Spider closed (store_failed)")
     assert 4 <= stored_pages(url) < PAGES
 

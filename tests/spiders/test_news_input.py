@@ -74,7 +74,7 @@ def test_a_page_redirected_to_another_site_is_not_stored(news, site, serve, answ
     ("arguments", "message"),
     [
         ({}, "the spider 'news' needs the argument 'site'"),
-        ({"site": "bbc", "sources": "feed"}, "'feed' is none of them; did you mean 'feeds'?"),
+        ({"site": "bbc", "sources": "feed"}, "'feed' is not one of them; did you mean 'feeds'?"),
         ({"site": "bbc", "sources": ","}, "it takes words out of sections, feeds, sitemaps, saved"),
         ({"site": "bbc", "age": "-1"}, "it takes a whole number from 0 to 36500"),
     ],

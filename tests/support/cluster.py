@@ -73,7 +73,7 @@ class Cluster:
 
     @contextmanager
     def frozen(self):
-        """Stop all processes of the server meanwhile: it accepts connections and answers nobody."""
+        """Stop all processes of the server meanwhile: it accepts connections and does not answer."""
         main = int((self.data / "postmaster.pid").read_text().splitlines()[0])
         # The main process first, so that it starts no other meanwhile.
         os.kill(main, signal.SIGSTOP)
