@@ -38,7 +38,7 @@ def test_markdown_is_written_as_the_options_say(scrapy, tmp_path):
     cleaned = clean(page, "https://a.example/1")
     assert row["markdown"] == cleaned.to_markdown(links=False, html=False) != cleaned.markdown
     resumed = scrapy(*arguments, "--resume")
-    assert "holds a job with markdown {'links': False, 'html': False}" in resumed.stderr
+    assert "holds a job with markdown {'html': False, 'links': False}" in resumed.stderr
 
 
 @pytest.mark.slow
