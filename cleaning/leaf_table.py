@@ -148,13 +148,13 @@ def build_leaf_table(leaves: Sequence[Leaf]) -> LeafTable:
         [_inline_tokens(leaf) for leaf in leaves],
         [node.tag for node in nodes],
         np.array(parent, np.int32),
-        [attribute_tokens(node.element) for node in nodes],
+        [_attribute_tokens(node.element) for node in nodes],
         np.array(first, np.int32),
         np.array(last, np.int32),
     )
 
 
-def attribute_tokens(element: HtmlElement) -> str:
+def _attribute_tokens(element: HtmlElement) -> str:
     """Return the values of the attributes that say what an element is for, as written; "" if it has none."""
     items = element.items()
     if not items:
@@ -176,7 +176,7 @@ def _inline_tokens(leaf: Leaf) -> str:
     for _ in range(_MAX_INLINE_LEVELS):
         if element is leaf.node.element or element is None:
             break
-        tokens.append(f"{element.tag} {attribute_tokens(element)}")
+        tokens.append(f"{element.tag} {_attribute_tokens(element)}")
         element = element.getparent()
     return " ".join(tokens)[:_MAX_TOKEN_CHARS]
 

@@ -12,7 +12,7 @@ from xxhash import xxh64_hexdigest
 from cleaning.domains import registered_domain
 from crawler.errors import QueryError
 
-MAX_CANONICAL_CHARS = 2_048
+_MAX_CANONICAL_CHARS = 2_048
 # PostgreSQL cannot index texts above 2,704 bytes.
 MAX_KEY_CHARS = 2_000
 _UNWANTED = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
@@ -123,7 +123,7 @@ def without_credentials(url: str) -> str:
     return re.sub(r"^([^:/?#]+://)[^/?#]*@", r"\1", _UNWANTED.sub("\ufffd", url.strip()), count=1)
 
 
-def is_tracking_parameter(parameter: str) -> bool:
+def _is_tracking_parameter(parameter: str) -> bool:
     """Return True for a query parameter (`name=value`) that only tracks readers or identifies a session."""
     name = parameter.partition("=")[0]
     return bool(_TRACKING.fullmatch(name) or _SESSION.fullmatch(name) or _SHORT_SESSION.fullmatch(parameter))
@@ -133,7 +133,7 @@ def without_tracking(url: str) -> str:
     """Return the URL without session ids and tracking parameters; a URL without any is returned unchanged."""
     address, mark, fragment = _SESSION_IN_PATH.sub("", url).partition("#")
     path, _, query = address.partition("?")
-    kept = [parameter for parameter in query.split("&") if not is_tracking_parameter(parameter)]
+    kept = [parameter for parameter in query.split("&") if not _is_tracking_parameter(parameter)]
     if len(kept) < query.count("&") + 1:
         address = f"{path}?{'&'.join(kept)}" if kept else path
     return f"{address}{mark}{fragment}"
@@ -142,7 +142,7 @@ def without_tracking(url: str) -> str:
 def _is_credible(canonical: str, url: str) -> bool:
     parts = _split(canonical)
     own = _split(url)
-    if parts is None or own is None or len(canonical) > MAX_CANONICAL_CHARS:
+    if parts is None or own is None or len(canonical) > _MAX_CANONICAL_CHARS:
         return False
     site = site_of(canonical)
     if parts.scheme not in {"http", "https"} or not site or site != site_of(url):

@@ -15,7 +15,7 @@ from cleaning.terms import count_words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-SHOWN, HIDDEN, MUTED = range(3)
+SHOWN, HIDDEN, _MUTED = range(3)
 """The levels of an inline element: a browser shows it; it does not; it does, but screen readers leave it out."""
 
 UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -56,7 +56,7 @@ def unseen_level(tag: str, attributes: Mapping[str, str]) -> int:
         return SHOWN if _OPENS.search(names) else HIDDEN
     if for_readers:
         return HIDDEN
-    return MUTED if muted == "true" else SHOWN
+    return _MUTED if muted == "true" else SHOWN
 
 
 def may_be_unseen(attributes: Mapping[str, str]) -> bool:

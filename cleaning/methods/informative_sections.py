@@ -93,7 +93,7 @@ def keep_longest_new_block(
 ) -> list[Decision]:
     """Keep the longest block whose pattern is not in the site's template (CE); the first of equally long ones."""
     template = page.template or frozenset()
-    reasons = [leaf.dropped or (Reason.TEMPLATE if block_pattern(leaf) in template else None) for leaf in leaves]
+    reasons = [leaf.dropped or (Reason.TEMPLATE if _block_pattern(leaf) in template else None) for leaf in leaves]
     candidates = [index for index, reason in enumerate(reasons) if reason is None]
     main = max(candidates, key=lambda index: scores[index], default=None)
     return [
@@ -112,11 +112,11 @@ def learn_template(pages: Iterable[Page], least_pages: int = _MIN_PAGES) -> froz
         raise OptionError(f"least_pages is {least_pages}; a pattern repeats on {_MIN_PAGES} pages at least")
     counts: Counter[int] = Counter()
     for page in pages:
-        counts.update({block_pattern(leaf) for leaf in segment(page, Options()) if not leaf.dropped})
+        counts.update({_block_pattern(leaf) for leaf in segment(page, Options()) if not leaf.dropped})
     return frozenset(pattern for pattern, count in counts.items() if count >= least_pages)
 
 
-def block_pattern(leaf: Leaf) -> int:
+def _block_pattern(leaf: Leaf) -> int:
     """Return the hash of a block's text on one line, its tag and the tags around its text nodes, in order."""
     tags = (piece.element.tag for piece in leaf.pieces if not piece.text.isspace())
     shape = " ".join([leaf.node.tag, *tags])  # no tag has white space in it

@@ -44,9 +44,9 @@ _ENIW_DISCARDED = {"form": Reason.FORM, "marquee": Reason.IRRELEVANT}
 def segment(page: Page, options: Options) -> list[Leaf]:
     """Return the title and the blocks of the body (3.1.1), their priorities set (3.1.2, equation 1)."""
     leaves = walk(page.root)
-    gone = unread_elements(page.root, leaves, _IRRELEVANT_TAGS)
+    gone = _unread_elements(page.root, leaves, _IRRELEVANT_TAGS)
     site = _site_of(page)
-    blocks = cut_at_start_tags(page.root, leaves, gone, {"form": Reason.FORM})
+    blocks = _cut_at_start_tags(page.root, leaves, gone, {"form": Reason.FORM})
     return [_with_reason(leaf, gone, site, options.pab_outer_share) for leaf in blocks]
 
 
@@ -91,7 +91,7 @@ def segment_eniw(page: Page, options: Options) -> list[Leaf]:
     informative blocks".
     """
     leaves = walk(page.root)
-    blocks = cut_at_start_tags(page.root, leaves, unread_elements(page.root, leaves, frozenset()), _ENIW_DISCARDED)
+    blocks = _cut_at_start_tags(page.root, leaves, _unread_elements(page.root, leaves, frozenset()), _ENIW_DISCARDED)
     if not options.eniw_noise:
         return blocks
     return [leaf if leaf.dropped is Reason.EMPTY else replace(leaf, dropped=None) for leaf in blocks]
@@ -120,7 +120,7 @@ def search_rank(priority: float, text: str, keyword: str) -> float:
     return priority * keyword_density(text, keyword)
 
 
-def cut_at_start_tags(
+def _cut_at_start_tags(
     root: HtmlElement, leaves: Sequence[Leaf], gone: AbstractSet[HtmlElement], discarded: Mapping[str, Reason]
 ) -> list[Leaf]:
     """Return the title's block, the body's blocks and the texts outside any block, in reading order (3.1.1).
@@ -200,7 +200,7 @@ def _site_of(page: Page) -> str | None:
     return next(filter(None, map(registered_domain, filter(None, [page.url, *stated]))), None)
 
 
-def unread_elements(root: HtmlElement, leaves: Iterable[Leaf], tags: AbstractSet[str]) -> set[HtmlElement]:
+def _unread_elements(root: HtmlElement, leaves: Iterable[Leaf], tags: AbstractSet[str]) -> set[HtmlElement]:
     """Return the elements of the body that the walk did not read or that have these tags, and all elements inside."""
     body = body_of(root)
     noscripts = _elements_inside(body, {"noscript"})

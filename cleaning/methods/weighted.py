@@ -197,14 +197,14 @@ def _page_title(root: HtmlElement) -> str:
 def _count_blocks(root: HtmlElement) -> int:
     """Return the number of the page's blocks before any removal, including blocks without text."""
     start = body_of(root)
-    return sum(element is not start for element in start.iter(*BLOCK_ELEMENTS))
+    return sum(element is not start for element in start.iter(*_BLOCK_ELEMENTS))
 
 
 def _classify_terms(leaf: Leaf, title: frozenset[str]) -> _BlockTerms:
     """Return a block's terms by class. A word ends where a link begins or ends."""
     sequence: list[str] = []
     terms_by_class: dict[str, list[str]] = {"title": [], "link": [], "content": []}
-    for linked, pieces in groupby(leaf.pieces, key=is_linked):
+    for linked, pieces in groupby(leaf.pieces, key=_is_linked):
         for term in terms("".join(piece.text for piece in pieces)):
             sequence.append(term)
             terms_by_class["title" if term in title else "link" if linked else "content"].append(term)
@@ -249,8 +249,8 @@ def _block_reason(leaf: Leaf, options: Options) -> Reason:
 
 # The tag rules (section 3.2). The words, sizes and hosts that they look for are in data/tagrules.toml.
 
-BLOCK_ELEMENTS = frozenset({"div", "td"})
-PLUGIN_TAGS = frozenset({"embed", "object", "audio", "video"})
+_BLOCK_ELEMENTS = frozenset({"div", "td"})
+_PLUGIN_TAGS = frozenset({"embed", "object", "audio", "video"})
 _BACKGROUND_TAGS = frozenset({"td", "tr", "table", "div", "body"})
 _BACKGROUND = re.compile(r"(?<![\w-])background(-image)?\s*:", re.IGNORECASE)
 _KEYWORD_ATTRIBUTES = ("id", "class", "name", "src", "href")
@@ -275,7 +275,7 @@ class TagRule(StrEnum):
 
 
 # Rules that remove the element with everything inside it.
-REMOVING_RULES = {
+_REMOVING_RULES = {
     TagRule.FOREIGN_IMAGE: Reason.ADVERTISEMENT,
     TagRule.AD_PROVIDER: Reason.ADVERTISEMENT,
     TagRule.AD_KEYWORD: Reason.ADVERTISEMENT,
@@ -284,11 +284,11 @@ REMOVING_RULES = {
 }
 # Rules that remove the own text of the block around the element, but not the blocks inside that block.
 # BACKGROUND is in neither table: it strips an attribute, a property or a `style` element, and no text.
-BLOCK_RULES = {TagRule.LEGAL: Reason.LEGAL, TagRule.SEARCH: Reason.FORM, TagRule.SOCIAL: Reason.SOCIAL}
+_BLOCK_RULES = {TagRule.LEGAL: Reason.LEGAL, TagRule.SEARCH: Reason.FORM, TagRule.SOCIAL: Reason.SOCIAL}
 
 
 class RuleMatch(NamedTuple):
-    """An element that matches a rule; for the rules of BLOCK_RULES, the block around it."""
+    """An element that matches a rule; for the rules of _BLOCK_RULES, the block around it."""
 
     element: HtmlElement
     rule: TagRule
@@ -308,8 +308,8 @@ class _RuleData:
     search_fields: frozenset[str]
 
 
-def is_block_element(element: HtmlElement) -> bool:
-    return element.tag in BLOCK_ELEMENTS
+def _is_block_element(element: HtmlElement) -> bool:
+    return element.tag in _BLOCK_ELEMENTS
 
 
 def cut_by_tag_rules(page: Page) -> list[Leaf]:
@@ -319,9 +319,9 @@ def cut_by_tag_rules(page: Page) -> list[Leaf]:
     and text.
     """
     matches = match_tag_rules(page)[::-1]  # backwards, so that the first rule that an element matches gives the reason
-    removed = {match.element: REMOVING_RULES[match.rule] for match in matches if match.rule in REMOVING_RULES}
-    condemned = {match.element: BLOCK_RULES[match.rule] for match in matches if match.rule in BLOCK_RULES}
-    leaves = regroup(walk(page.root), page.root, is_block_element, nested=True, removed=removed)
+    removed = {match.element: _REMOVING_RULES[match.rule] for match in matches if match.rule in _REMOVING_RULES}
+    condemned = {match.element: _BLOCK_RULES[match.rule] for match in matches if match.rule in _BLOCK_RULES}
+    leaves = regroup(walk(page.root), page.root, _is_block_element, nested=True, removed=removed)
     return [leaf if leaf.dropped else _with_text_rules(leaf, condemned.get(leaf.node.element)) for leaf in leaves]
 
 
@@ -351,13 +351,13 @@ class _TagAnalysis:
             if parent in gone:
                 gone.add(element)
                 continue
-            block = block_of[element] = element if inside and is_block_element(element) else block_of.get(parent)
+            block = block_of[element] = element if inside and _is_block_element(element) else block_of.get(parent)
             for rule in self._matching_rules(element):
                 if rule is TagRule.BACKGROUND:
                     yield RuleMatch(element, rule)
-                elif rule in BLOCK_RULES and block is not None:
+                elif rule in _BLOCK_RULES and block is not None:
                     yield RuleMatch(block, rule)
-                elif rule in REMOVING_RULES and inside:
+                elif rule in _REMOVING_RULES and inside:
                     gone.add(element)
                     yield RuleMatch(element, rule)
                     break
@@ -366,7 +366,7 @@ class _TagAnalysis:
         tag = element.tag
         if tag == "style":
             yield TagRule.BACKGROUND
-        if tag in PLUGIN_TAGS or (tag == "iframe" and element.get("src") is not None):
+        if tag in _PLUGIN_TAGS or (tag == "iframe" and element.get("src") is not None):
             yield TagRule.PLUGIN
         if not element.attrib:
             return
@@ -384,7 +384,7 @@ class _TagAnalysis:
         urls = (element.get(name) for name in _URL_ATTRIBUTES)
         if any(url and self._links.leads_to(url, self._lists.providers) for url in urls):
             yield TagRule.AD_PROVIDER
-        if any(attribute_has_word(element.get(name), self._lists.keywords) for name in _KEYWORD_ATTRIBUTES):
+        if any(_attribute_has_word(element.get(name), self._lists.keywords) for name in _KEYWORD_ATTRIBUTES):
             yield TagRule.AD_KEYWORD
 
     def _image_rules(self, image: HtmlElement) -> Iterator[TagRule]:
@@ -408,7 +408,7 @@ class _TagAnalysis:
         if element.tag not in {"form", "input"}:
             return False
         named = any(
-            attribute_has_word(element.get(name), self._lists.search_words)
+            _attribute_has_word(element.get(name), self._lists.search_words)
             for name in ("id", "class", "name", "action", "type")
         )
         return named or (element.tag == "input" and element.get("name") in self._lists.search_fields)
@@ -419,14 +419,14 @@ def attribute_words(text: str) -> list[str]:
     return [word.lower() for word in _BETWEEN_WORDS.split(text) if word]
 
 
-def attribute_has_word(value: str | None, listed: frozenset[str]) -> bool:
+def _attribute_has_word(value: str | None, listed: frozenset[str]) -> bool:
     """Return True if an attribute has one of the words as a whole; a `data:` URL has no words."""
     if value is None or value.lstrip()[:5].lower() == "data:":
         return False
     return not listed.isdisjoint(attribute_words(value))
 
 
-def is_linked(piece: Piece) -> bool:
+def _is_linked(piece: Piece) -> bool:
     """Return True if a text is inside a link; an `a` without `href` is not a link."""
     return piece.link is not None and piece.link.get("href") is not None
 
@@ -439,7 +439,7 @@ def _with_text_rules(leaf: Leaf, condemned: Reason | None) -> Leaf:
 
 def _is_legal_text(leaf: Leaf) -> bool:
     lists = _rule_data()
-    links = groupby(filter(is_linked, leaf.pieces), key=attrgetter("link"))
+    links = groupby(filter(_is_linked, leaf.pieces), key=attrgetter("link"))
     linked = (normalise("".join(piece.text for piece in pieces)).lower() for _, pieces in links)
     return bool(lists.legal_text.search(leaf.block.text.lower())) or any(map(lists.legal_links.search, linked))
 

@@ -40,7 +40,7 @@ _MARKED = re.compile(
 )
 _TYPESETTER = re.compile(r"mathjax|katex|tex-mml-chtml|renderMathInElement", re.IGNORECASE)
 _SEARCHED_CHARS = 2_000
-MAX_MATH_ELEMENTS = 5_000
+_MAX_MATH_ELEMENTS = 5_000
 """A larger `math` element is not read: formulas of real pages have a few hundred elements."""
 _MAX_LEVELS = 60
 _MAX_TEX_CHILDREN = 20
@@ -109,7 +109,7 @@ def formula_of(element: HtmlElement) -> Formula | None:
     if stated:
         return _formula(stated, display)
     if math is not None:
-        return _formula(mathml_to_tex(math), display)
+        return _formula(_mathml_to_tex(math), display)
     image = next(element.iter("img"), None)
     return _tex_text(element) if image is None else formula_of_image(image)
 
@@ -292,9 +292,9 @@ _ACCENTS = {
 }
 
 
-def mathml_to_tex(math: HtmlElement) -> str:
+def _mathml_to_tex(math: HtmlElement) -> str:
     """Return TeX for presentation MathML; "" for an element that is empty, or larger than formulas are."""
-    if sum(1 for _ in math.iter()) > MAX_MATH_ELEMENTS:
+    if sum(1 for _ in math.iter()) > _MAX_MATH_ELEMENTS:
         return ""
     return " ".join(_row(math, 0).split())
 

@@ -87,7 +87,7 @@ _TAGS = {
 _FORMULAS = (FORMULA, FORMULA_SPAN)
 
 
-def check_links(links: object) -> None:
+def _check_links(links: object) -> None:
     """Raises OptionError for an unknown value of `links`."""
     if links not in (True, False, "references") or (isinstance(links, int) and not isinstance(links, bool)):
         raise OptionError(f"links is {links!r}; it takes True, False or 'references'")
@@ -101,7 +101,7 @@ def to_markdown(document: StructureNode, *, links: Links = True, images: bool = 
     say: a line break in a table cell becomes a space, raised and lowered figures become characters of their own, if
     there are any, and emphasis that Markdown cannot mark is left out.
     """
-    check_links(links)
+    _check_links(links)
     return markdown_writer()(document, links=links, images=images, html=html).write(document.content)
 
 

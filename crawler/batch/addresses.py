@@ -4,7 +4,7 @@ Of several answers of one address the last counts, as `REPLAY` chooses. Then the
 (rel=canonical) are believed or doubted by the rules of `crawler.storage.addresses`. An address is contested if more
 than one page states it, or if a page is there. Only the pages of contested addresses are compared, each with the page
 that is at the address so far. Instead of all terms of a page, the smallest hashes of them are compared: of two pages
-with at most `SKETCH_TERMS` terms each and together, that is the same.
+with at most `_SKETCH_TERMS` terms each and together, that is the same.
 
 Each stage is a function on the rows of one partition, as in `stages`.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from crawler.batch.output import OutputFolder, Rows
     from crawler.batch.stages import Plan
 
-SKETCH_TERMS = 256
+_SKETCH_TERMS = 256
 """The number of hashes that stand for the terms of a page."""
 
 _NO_TERM = np.uint32(0xFFFFFFFF)
@@ -50,7 +50,7 @@ _CLAIM = np.dtype(
         ("body_hash", "i8"),
         ("title", "i8"),
         ("has_title", "?"),
-        ("sketch", "u4", SKETCH_TERMS),
+        ("sketch", "u4", _SKETCH_TERMS),
     ]
 )
 
@@ -202,8 +202,8 @@ def _sketches(output: OutputFolder, number: int, ids: NDArray[np.int64]) -> Iter
     """Yield the sketches of the pages that have kept blocks."""
     for page_id, blocks in groupby(_blocks_of(output, number, ids), key=lambda block: block[0]):
         hashes = {xxh32_intdigest(_encoded(term)) for _, text in blocks for term in terms(text)} - {int(_NO_TERM)}
-        sketch = np.full(SKETCH_TERMS, _NO_TERM)
-        smallest = sorted(hashes)[:SKETCH_TERMS]
+        sketch = np.full(_SKETCH_TERMS, _NO_TERM)
+        smallest = sorted(hashes)[:_SKETCH_TERMS]
         sketch[: len(smallest)] = smallest
         yield page_id, sketch
 
@@ -225,7 +225,7 @@ def _is_same_page(claim: Any, other: Any) -> bool:
     has_title = bool(claim["has_title"] and other["has_title"] and claim["title"] == other["title"])
     own = claim["sketch"][claim["sketch"] != _NO_TERM]
     others = other["sketch"][other["sketch"] != _NO_TERM]
-    either = np.union1d(own, others)[:SKETCH_TERMS]
+    either = np.union1d(own, others)[:_SKETCH_TERMS]
     both = np.intersect1d(np.intersect1d(own, others), either)
     return is_share_of_one_page(len(both), len(either), has_title=has_title)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 ID_BITS = 32
 """The ids of pages and blocks: the number of the input file, and in the low bits the number in that file."""
 
-UNREADABLE_FILE = "unreadable_file"
+_UNREADABLE_FILE = "unreadable_file"
 """Why an input file was not read to its end, in the table of rejected records."""
 
 _LOW_64_BITS = (1 << 64) - 1
@@ -131,7 +131,7 @@ def clean_file(output: OutputFolder, file: InputFile, rules: CleaningRules, proc
         except InputError as error:
             if process.attempts_left:
                 raise
-            tables.rejected.add((file.path, 0, None, UNREADABLE_FILE, str(error)))
+            tables.rejected.add((file.path, 0, None, _UNREADABLE_FILE, str(error)))
             job.counts["file/unreadable"] += 1
         except SetupError:
             process.cleaners.close()  # the pool starts no process any more; the next attempt begins with another one

@@ -63,7 +63,7 @@ def find_inputs(sources: Sequence[str], base: str = "") -> list[InputFile]:
     files: dict[str, tuple[InputKind, int]] = {}
     for source in sources:
         for path, size in _expand(source, base):
-            kind = InputKind.FOLDER if "://" not in path and Path(path).is_dir() else kind_of(path)
+            kind = InputKind.FOLDER if "://" not in path and Path(path).is_dir() else _kind_of(path)
             if kind is None:
                 raise InputError(f"the input {redact_text(path)!r} has no suffix that is known: {_NAMES}")
             files.setdefault(path, (kind, size))
@@ -74,7 +74,7 @@ def find_inputs(sources: Sequence[str], base: str = "") -> list[InputFile]:
     return [InputFile(number, path, kind, size) for number, (path, (kind, size)) in enumerate(files.items())]
 
 
-def kind_of(path: str) -> InputKind | None:
+def _kind_of(path: str) -> InputKind | None:
     """Return the format of a file by its name, None if the suffix is unknown."""
     name = path.partition("?")[0].lower() if "://" in path else path.lower()
     return next((kind for kind, suffixes in _SUFFIXES.items() if name.endswith(suffixes)), None)
@@ -101,7 +101,7 @@ def _expand(source: str, base: str) -> Iterator[tuple[str, int]]:
             # A server need not answer HEAD; the size is only needed to estimate what is left.
             yield source, 0
         elif system.isdir(inner):
-            paths = sorted(path for path in system.find(inner) if kind_of(path))
+            paths = sorted(path for path in system.find(inner) if _kind_of(path))
             if not paths and "://" not in source and is_page_folder(Path(inner)):
                 yield inner, 0
             yield from _sized(system, paths)

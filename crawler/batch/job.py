@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from crawler.config import Config
 
 JOB_FILE = "batch.json"
-SUMMARY_FILE = "summary.json"
+_SUMMARY_FILE = "summary.json"
 
 _VERSION = 2
 _MEGABYTE = 1_000_000
@@ -136,13 +136,13 @@ def run_batch(options: BatchOptions, report: Callable[[BatchProgress], None] = l
     started = time.monotonic()
     job = _open_job(options)
     with job.output.locked(JOB_FILE):
-        if not job.output.exists(SUMMARY_FILE):
+        if not job.output.exists(_SUMMARY_FILE):
             job.output.remove_abandoned()
             counts = _run_stages(job, options, report)
-            job.output.write_json(SUMMARY_FILE, {"version": _VERSION, "counts": dict(counts)})
+            job.output.write_json(_SUMMARY_FILE, {"version": _VERSION, "counts": dict(counts)})
         job.output.remove_abandoned()
         job.output.remove("work")
-        return _summary(job, job.output.read_json(SUMMARY_FILE)["counts"], started)
+        return _summary(job, job.output.read_json(_SUMMARY_FILE)["counts"], started)
 
 
 def _run_stages(job: _Job, options: BatchOptions, report: Callable[[BatchProgress], None]) -> Counter[str]:

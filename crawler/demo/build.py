@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 SEED = 7
 
-# Two texts within NEAR_BITS are near-duplicates. Unrelated texts must differ by more than twice as many bits, so that
+# Two texts within _NEAR_BITS are near-duplicates. Unrelated texts must differ by more than twice as many bits, so that
 # no third text can be a near-duplicate of both.
-NEAR_BITS = 3
+_NEAR_BITS = 3
 
-UNRELATED_BITS = 6
+_UNRELATED_BITS = 6
 
 # Shorter texts are compared by digest only.
-FINGERPRINTED_TERMS_MIN = 20
+_FINGERPRINTED_TERMS_MIN = 20
 
 # The responses of the listed links that do not lead to an article: outcome, status, template or file.
 _REFUSALS = (
@@ -105,7 +105,7 @@ _WORD = re.compile(r"[A-Za-z]+")
 
 _ATTEMPTS_MAX = 500
 
-DuplicateFamily = list[Passage]
+_DuplicateFamily = list[Passage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def build_site(seed: int = SEED) -> DemoSite:
     rng = Random(seed)
     prose = load_prose_generator()
     originals = DistinctTexts()
-    drafts = write_drafts(prose, originals, rng)
+    drafts = _write_drafts(prose, originals, rng)
     authors = _authors(rng)
     mirrored = [draft for draft in drafts if draft.mirrored]
     addresses = _addresses(len(drafts) + len(mirrored) + len(_REFUSALS) + len(_REDIRECT_STATUSES), rng)
@@ -184,7 +184,7 @@ def _site_noise(articles: Sequence[Article], authors: Sequence[Author]) -> tuple
     return (*template, *boxes)
 
 
-def write_drafts(prose: ProseGenerator, originals: DistinctTexts, rng: Random) -> list[Draft]:
+def _write_drafts(prose: ProseGenerator, originals: DistinctTexts, rng: Random) -> list[Draft]:
     """Return all articles except the mirrored copies, ordered by topic, then the two with an unusual encoding."""
     fixed = load_texts("fixed")
     for text in _fixed_texts(fixed):
@@ -210,13 +210,13 @@ def _topic_layout(topic: Topic, number: int) -> str:
     return _CODE_LAYOUT if topic.category == _CODE_CATEGORY and number > len(layout) and "Q" in layout else layout
 
 
-def _plant_families(desk: _TopicWriter, hosts: Sequence[int]) -> dict[int, DuplicateFamily]:
+def _plant_families(desk: _TopicWriter, hosts: Sequence[int]) -> dict[int, _DuplicateFamily]:
     topic, fixed = desk.topic, desk.fixed
     planter = DuplicatePlanter(topic, desk.prose, desk.originals, desk.rng, fixed["edits"])
-    families = [numbered_family(fixed["numbered"][topic.name], topic)]
+    families = [_numbered_family(fixed["numbered"][topic.name], topic)]
     if topic.name in fixed["short"]:
-        families.append(short_family(fixed["short"][topic.name]))
-    return plant_duplicates(planter, hosts, families)
+        families.append(_short_family(fixed["short"][topic.name]))
+    return _plant_duplicates(planter, hosts, families)
 
 
 def _insert_passage(body: list[Passage], passage: Passage, rng: Random) -> None:
@@ -259,7 +259,7 @@ class _TopicWriter:
     rng: Random
     fixed: Mapping[str, Any]
 
-    def draft(self, layout: str, planted: DuplicateFamily, *, mirrored: bool) -> Draft:
+    def draft(self, layout: str, planted: _DuplicateFamily, *, mirrored: bool) -> Draft:
         title = self.title()
         body = [self.passage(letter, last=n == len(layout) - 1) for n, letter in enumerate(layout)]
         for passage in planted:
@@ -288,15 +288,15 @@ class _TopicWriter:
         return self.originals.fresh(lambda: self.prose.paragraph(self.topic, self.rng, words, closing=closing))
 
 
-def plant_duplicates(
-    planter: DuplicatePlanter, hosts: Sequence[int], fixed: Sequence[DuplicateFamily]
-) -> dict[int, DuplicateFamily]:
+def _plant_duplicates(
+    planter: DuplicatePlanter, hosts: Sequence[int], fixed: Sequence[_DuplicateFamily]
+) -> dict[int, _DuplicateFamily]:
     """Return the planted passages of each host article of the topic. No host gets two members of one family."""
     near = [planter.near_family(number) for number in range(_NEAR_FAMILIES)]
     exact = [planter.exact_family() for _ in range(_EXACT_FAMILIES)]
     shuffled = planter.rng.sample(hosts, len(hosts))
     turns = cycle(shuffled)
-    planted: dict[int, DuplicateFamily] = {host: [] for host in shuffled}
+    planted: dict[int, _DuplicateFamily] = {host: [] for host in shuffled}
     for family in (*near, *exact, *fixed):
         for host, passage in zip(islice(turns, len(family)), family, strict=True):
             planted[host].append(passage)
@@ -313,7 +313,7 @@ class DuplicatePlanter:
     rng: Random
     edits: Mapping[str, str]
 
-    def near_family(self, number: int) -> DuplicateFamily:
+    def near_family(self, number: int) -> _DuplicateFamily:
         """Return a paragraph and its copies, each with a word changed or dropped; all are 1 to 3 bits apart."""
         wanted = 1 + self.rng.choice(_COPY_COUNTS)
         while True:
@@ -325,7 +325,7 @@ class DuplicatePlanter:
             self.originals.accept(text)
         return [_paragraph(text, f"near-{self.topic.name}-{number}", n) for n, text in enumerate(star)]
 
-    def exact_family(self) -> DuplicateFamily:
+    def exact_family(self) -> _DuplicateFamily:
         """Return one paragraph several times: as it is, in capitals, with other white space, with other markup."""
         text = self.originals.fresh(lambda: self.prose.paragraph(self.topic, self.rng, 50))
         forms = [
@@ -343,7 +343,7 @@ class DuplicatePlanter:
             if not 0 < len(star) < wanted:
                 break
             mark = fingerprint(copy)
-            if all(1 <= distance(mark, other) <= NEAR_BITS for other in marks) and self.originals.admits(copy):
+            if all(1 <= distance(mark, other) <= _NEAR_BITS for other in marks) and self.originals.admits(copy):
                 star.append(copy)
                 marks.append(mark)
         return star
@@ -354,13 +354,13 @@ class DuplicatePlanter:
         return copies
 
 
-def numbered_family(template: str, topic: Topic) -> DuplicateFamily:
+def _numbered_family(template: str, topic: Topic) -> _DuplicateFamily:
     """Return short paragraphs that differ only in a number. They are not duplicates."""
     group = f"numbered-{topic.name}"
     return [_paragraph(template.format(number=number), group, n) for n, number in enumerate(_NUMBERS)]
 
 
-def short_family(text: str) -> DuplicateFamily:
+def _short_family(text: str) -> _DuplicateFamily:
     """Return twice the same paragraph that is too short for a fingerprint."""
     return [_paragraph(text), _paragraph(text)]
 
@@ -405,7 +405,7 @@ class DistinctTexts:
         if digest(text) in self._digests:
             return False
         mark = fingerprint(text)
-        return not has_fingerprint(text) or all(distance(mark, other) > UNRELATED_BITS for other in self._fingerprints)
+        return not has_fingerprint(text) or all(distance(mark, other) > _UNRELATED_BITS for other in self._fingerprints)
 
     def accept(self, text: str) -> None:
         self._digests.add(digest(text))
@@ -415,4 +415,4 @@ class DistinctTexts:
 
 def has_fingerprint(text: str) -> bool:
     """Return True if a text is long enough to be compared by fingerprint."""
-    return len(set(terms(text))) >= FINGERPRINTED_TERMS_MIN
+    return len(set(terms(text))) >= _FINGERPRINTED_TERMS_MIN

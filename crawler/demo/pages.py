@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from crawler.demo.site import Article, Author, DemoSite, Draft, ListingEntry, Passage, RefusedLink
 
-LINKS_PER_PAGE = 20
+_LINKS_PER_PAGE = 20
 
 _TEMPLATES = ("page-old", "page-new", "article", "article-head-old", "article-head-new", "listing")
 
@@ -93,15 +93,15 @@ def _html_reply(html: str, status: int = 200) -> Reply:
 def _listing_replies(pages: SitePages) -> Iterator[tuple[str, Reply]]:
     for section, entries in pages.sections.items():
         for page in range(1, page_count(entries) + 1):
-            yield listing_path(section, page), _html_reply(pages.listing(section, page))
+            yield _listing_path(section, page), _html_reply(pages.listing(section, page))
         # Some scrapers request the first page by its number.
-        yield f"{listing_path(section)}&page=1", _html_reply(pages.listing(section, 1))
+        yield f"{_listing_path(section)}&page=1", _html_reply(pages.listing(section, 1))
 
 
 def _author_replies(pages: SitePages) -> Iterator[tuple[str, Reply]]:
     for author in dict.fromkeys(article.author for article in pages.site.articles):
         page = _html_reply(pages.by_author(author))
-        yield from ((path, page) for path in author_paths(author))
+        yield from ((path, page) for path in _author_paths(author))
 
 
 def _article_reply(pages: SitePages, article: Article) -> Reply:
@@ -146,9 +146,9 @@ class SitePages:
 
     def listing(self, section: str, page: int) -> str:
         """Return one page of a section, counted from 1. The last page has no `Next »`."""
-        entries = self.sections[section][(page - 1) * LINKS_PER_PAGE : page * LINKS_PER_PAGE]
+        entries = self.sections[section][(page - 1) * _LINKS_PER_PAGE : page * _LINKS_PER_PAGE]
         next_page = page + 1 if page < page_count(self.sections[section]) else None
-        pagination = f'<a href="{escape(listing_path(section, next_page))}">Next »</a>' if next_page else ""
+        pagination = f'<a href="{escape(_listing_path(section, next_page))}">Next »</a>' if next_page else ""
         fields = {"subsections": _section_links(self.subsections(section)), "pagination": pagination}
         return self._list_page(_readable(section), entries, fields, _breadcrumbs(section))
 
@@ -202,7 +202,7 @@ class SitePages:
 
     def _article_fields(self, article: Article) -> dict[str, str]:
         entry, author = article.entry, article.author
-        lead, rest = body_parts(article.draft)
+        lead, rest = _body_parts(article.draft)
         texts = {
             "title": entry.title,
             "path": entry.path,
@@ -233,18 +233,18 @@ def site_pages(site: DemoSite) -> SitePages:
     return SitePages(site, site.sections(), summaries, noise, {name: load_template(name) for name in _TEMPLATES})
 
 
-def listing_path(section: str, page: int = 1) -> str:
+def _listing_path(section: str, page: int = 1) -> str:
     return f"/?cat={section}" + (f"&page={page}" if page > 1 else "")
 
 
-def author_paths(author: Author) -> tuple[str, str]:
+def _author_paths(author: Author) -> tuple[str, str]:
     """Return the paths of the author's page: the old form and the new one."""
     name = quote(author.name.replace(" ", "_"))
     return f"/?expert={name}", f"/expert/{name}/{author.expert_id}"
 
 
 def page_count(entries: Sequence[ListingEntry]) -> int:
-    return -(-len(entries) // LINKS_PER_PAGE)
+    return -(-len(entries) // _LINKS_PER_PAGE)
 
 
 def _article_heading(article: Article) -> str:
@@ -253,7 +253,7 @@ def _article_heading(article: Article) -> str:
 
 
 def _author_link(article: Article) -> str:
-    old_path, new_path = author_paths(article.author)
+    old_path, new_path = _author_paths(article.author)
     name = escape(article.author.name)
     if article.new_markup:
         return f'<a href="{new_path}" class="expert">{name}</a>'
@@ -281,7 +281,7 @@ def _section_links(sections: Iterable[str]) -> str:
 
 def _section_link(section: str) -> str:
     name = _readable(section.rpartition(":")[2])
-    return f'<a href="{escape(listing_path(section))}">{escape(name)}</a>'
+    return f'<a href="{escape(_listing_path(section))}">{escape(name)}</a>'
 
 
 def _link_items(entries: Iterable[ListingEntry]) -> str:
@@ -292,7 +292,7 @@ def _readable(section: str) -> str:
     return section.replace("-", " ")
 
 
-def body_parts(draft: Draft) -> list[str]:
+def _body_parts(draft: Draft) -> list[str]:
     """Return the first paragraph and the rest of the body. The site puts an advertisement between them."""
     if draft.bare:
         lines = [_render_inline(passage) for passage in draft.passages]

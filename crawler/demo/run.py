@@ -64,7 +64,7 @@ def main() -> int:
     if code:
         console.print(f"The crawl ended with exit code {code}; its log is in {_LOG_FILE}.", soft_wrap=True)
         return code
-    print_summary(database, console)
+    _print_summary(database, console)
     return show_database(database) if options.serve else 0
 
 
@@ -112,7 +112,7 @@ def crawl_environment(address: str) -> dict[str, str]:
     return os.environ | _SETTINGS | {"http_proxy": address, "no_proxy": "", "NO_PROXY": ""}
 
 
-def print_summary(database: Path, console: Console) -> None:
+def _print_summary(database: Path, console: Console) -> None:
     """Print the totals of the database, the counts of its last crawl and the three best blocks."""
     url = f"sqlite:///{database}"
     engine = open_engine(url, must_exist=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cleaning.blocks import Kind
 
 # ezinearticles changed its markup over the years, and so does the demo site.
-NEW_MARKUP_SINCE = 2012
+_NEW_MARKUP_SINCE = 2012
 
 
 class PassageMarkup(StrEnum):
@@ -124,7 +124,7 @@ class Article:
 
     @property
     def new_markup(self) -> bool:
-        return self.published.year >= NEW_MARKUP_SINCE
+        return self.published.year >= _NEW_MARKUP_SINCE
 
 
 @dataclass(frozen=True, slots=True)

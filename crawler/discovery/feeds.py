@@ -99,7 +99,7 @@ class FeedEntry:
     @property
     def newest(self) -> date | None:
         """The later of both days; None if neither is known."""
-        return latest_day(self.published, self.changed)
+        return _latest_day(self.published, self.changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def _read_document(response: Response, now: datetime, most: int) -> FeedListing 
     return newest.listing(kind, cut=chunks.cut)
 
 
-def latest_day(*times: date | None) -> date | None:
+def _latest_day(*times: date | None) -> date | None:
     """Return the latest of some days; None if no day is known."""
     return max((_utc_day(time) for time in times if time), default=None)
 
@@ -180,7 +180,7 @@ class _NewestEntries:
         changed = self._checked(changed)
         self.seen += 1
         # Of two entries with the same day, the first in the document counts as newer.
-        rank = (latest_day(published, changed) or date.min, -self.seen)
+        rank = (_latest_day(published, changed) or date.min, -self.seen)
         if len(self._heap) < self.most:
             heappush(self._heap, (*rank, FeedEntry(url, published, changed)))
         elif rank > self._heap[0][:2]:

@@ -31,7 +31,7 @@ _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
-def portal_column(read: Callable[[Any], Any], help_text: str, default: Any = MISSING, **more: Any) -> Any:
+def _portal_column(read: Callable[[Any], Any], help_text: str, default: Any = MISSING, **more: Any) -> Any:
     """Declare a column. `read` converts a TOML value, or raises ValueError with a description of what it takes."""
     return field(default=default, metadata={"read": read, "help": help_text}, **more)
 
@@ -124,31 +124,31 @@ class Portal:
     """A news site. The spider finds sections, feeds and sitemaps by itself where a row names none."""
 
     name: str
-    host: str = portal_column(_host, "the host of its home page")
-    home: str = portal_column(_address, "its home page, by default `https://HOST/`", "")
-    hosts: tuple[str, ...] = portal_column(_hosts, "more hosts that its pages are on, or were", ())
-    sections: tuple[str, ...] = portal_column(
+    host: str = _portal_column(_host, "the host of its home page")
+    home: str = _portal_column(_address, "its home page, by default `https://HOST/`", "")
+    hosts: tuple[str, ...] = _portal_column(_hosts, "more hosts that its pages are on, or were", ())
+    sections: tuple[str, ...] = _portal_column(
         _addresses, "listings that are read first, by default those that the home page links to", ()
     )
-    feeds: tuple[str, ...] = portal_column(
+    feeds: tuple[str, ...] = _portal_column(
         _addresses, "RSS and Atom feeds, by default those that listings and the home page name", ()
     )
-    sitemaps: tuple[str, ...] = portal_column(
+    sitemaps: tuple[str, ...] = _portal_column(
         _addresses, "sitemaps and sitemap indexes, by default those of robots.txt", ()
     )
-    articles: re.Pattern[str] | None = portal_column(  # noqa: RUF009 — declares a field
+    articles: re.Pattern[str] | None = _portal_column(  # noqa: RUF009 — declares a field
         _pattern,
         "regular expression that matches the URLs of its articles and no others; by default articles are recognised",
         None,
     )
-    language: str = portal_column(_language, "the language of its articles", "")
-    delay: float | None = portal_column(
+    language: str = _portal_column(_language, "the language of its articles", "")
+    delay: float | None = _portal_column(
         _delay, "minimum seconds between two requests to its hosts, by default AutoThrottle's", None
     )
-    headers: Mapping[str, str] = portal_column(_headers, "headers of each request to it", None)
-    method: str = portal_column(_method, "the method that cleans its pages, by default CLEANING_METHOD", "")
-    render: bool = portal_column(_flag, "true renders its pages in a browser", False)
-    evidence: Mapping[str, tuple[str, ...]] = portal_column(
+    headers: Mapping[str, str] = _portal_column(_headers, "headers of each request to it", None)
+    method: str = _portal_column(_method, "the method that cleans its pages, by default CLEANING_METHOD", "")
+    render: bool = _portal_column(_flag, "true renders its pages in a browser", False)
+    evidence: Mapping[str, tuple[str, ...]] = _portal_column(
         _evidence, "saved pages (`sites/bbc/16.html.gz`) and documents that prove each column", None
     )
 

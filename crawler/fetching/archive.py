@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ARCHIVE_SUFFIX = ".warc.gz"
+_ARCHIVE_SUFFIX = ".warc.gz"
 
 _WARC_VERSION = "WARC/1.1"
 # These headers describe the transfer, or bytes other than those recorded.
@@ -91,8 +91,8 @@ class ArchiveRecorder:
         if not name:
             raise NotConfigured
         path = writable_path("ARCHIVE", name)
-        if not path.name.endswith(ARCHIVE_SUFFIX):
-            raise ConfigError(f"ARCHIVE is {name!r}; it takes a file whose name ends in {ARCHIVE_SUFFIX}")
+        if not path.name.endswith(_ARCHIVE_SUFFIX):
+            raise ConfigError(f"ARCHIVE is {name!r}; it takes a file whose name ends in {_ARCHIVE_SUFFIX}")
         recorder = cls(crawler, ArchiveFile.open(path))
         context_of(crawler).archive = recorder
         return recorder

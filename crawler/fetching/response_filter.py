@@ -48,7 +48,7 @@ EMPTY_PAGE = "no element and no text"
 
 _REJECTED_FLAG = "refused/"
 
-OUTCOME_BY_STATUS = {
+_OUTCOME_BY_STATUS = {
     304: Outcome.NOT_MODIFIED,
     401: Outcome.FORBIDDEN,
     403: Outcome.FORBIDDEN,
@@ -60,11 +60,11 @@ OUTCOME_BY_STATUS = {
 }
 """Outcomes by HTTP status; every other status outside 200 to 299 is HTTP_ERROR."""
 # Statuses with which sites send a challenge.
-CHALLENGE_STATUSES = frozenset({401, 403, 429, 503})
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-VAGUE_TYPES = frozenset({"", "text/xml", "application/xml", "application/octet-stream"})
+_CHALLENGE_STATUSES = frozenset({401, 403, 429, 503})
+_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_VAGUE_TYPES = frozenset({"", "text/xml", "application/xml", "application/octet-stream"})
 # Plain text and MHTML archives; parsing refuses other files that are sent as one of them.
-OTHER_PAGE_TYPES = frozenset({"text/plain", "multipart/related", "message/rfc822", "application/x-mimearchive"})
+_OTHER_PAGE_TYPES = frozenset({"text/plain", "multipart/related", "message/rfc822", "application/x-mimearchive"})
 
 # Possessive: the start of a page is read once, however many comments it has.
 _MARKUP_START = rb"\s*+(?:<\?xml[^>]{0,200}\?>\s*+)?+(?:(?><!--.{0,500}?-->)\s*+){0,5}+"
@@ -141,7 +141,7 @@ class RejectionRule:
     phrases: tuple[str, ...] = ()
 
 
-REJECTION_RULES = (
+_REJECTION_RULES = (
     RejectionRule(
         Outcome.CAPTCHA,
         hints=(b"captcha", b"turnstile", b"cf-chl", b"cf_chl", b"challenge-form"),
@@ -190,9 +190,9 @@ def reject_status(status: int, body: bytes) -> Rejection | None:
     """Return the rejection of a response by its status, None for 200 to 299."""
     if 200 <= status < 300:  # noqa: PLR2004 — the range of success
         return None
-    if status in CHALLENGE_STATUSES and _has_challenge(body):
+    if status in _CHALLENGE_STATUSES and _has_challenge(body):
         return Rejection(Outcome.CAPTCHA, f"HTTP status {status} with a challenge")
-    return Rejection(OUTCOME_BY_STATUS.get(status, Outcome.HTTP_ERROR), f"HTTP status {status}")
+    return Rejection(_OUTCOME_BY_STATUS.get(status, Outcome.HTTP_ERROR), f"HTTP status {status}")
 
 
 def reject_body(body: bytes, content_type: str | None, max_bytes: int) -> Rejection | None:
@@ -203,9 +203,9 @@ def reject_body(body: bytes, content_type: str | None, max_bytes: int) -> Reject
         return Rejection(Outcome.EMPTY, "no body")
     declared = (content_type or "").partition(";")[0].strip().lower()
     start = body[:_SNIFFED_BYTES].replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")
-    if declared in HTML_TYPES:
+    if declared in _HTML_TYPES:
         return Rejection(Outcome.NOT_HTML, "neither HTML nor XHTML") if _OTHER_START.match(start) else None
-    if declared in OTHER_PAGE_TYPES or (declared in VAGUE_TYPES and _HTML_START.match(start)):
+    if declared in _OTHER_PAGE_TYPES or (declared in _VAGUE_TYPES and _HTML_START.match(start)):
         return None
     return Rejection(Outcome.NOT_HTML, f"Content-Type {declared or 'missing'}")
 
@@ -334,7 +334,7 @@ def _has_long_tag(body: bytes) -> bool:
 def _suspect(body: bytes) -> list[RejectionRule]:
     """Return the rules that may reject a page by its own words."""
     prefix = body[:_SEARCHED_BYTES].lower()
-    return [rule for rule in REJECTION_RULES if any(hint in prefix for hint in rule.hints)]
+    return [rule for rule in _REJECTION_RULES if any(hint in prefix for hint in rule.hints)]
 
 
 def _decode_page(response: Response, declared: str | None) -> UnparsedPage:
@@ -378,7 +378,7 @@ def _belongs_to_form(widget: HtmlElement) -> bool:
 
 def _has_challenge(body: bytes) -> bool:
     prefix = body[:_SEARCHED_BYTES].lower()
-    return any(hint in prefix for rule in REJECTION_RULES if rule.outcome is Outcome.CAPTCHA for hint in rule.hints)
+    return any(hint in prefix for rule in _REJECTION_RULES if rule.outcome is Outcome.CAPTCHA for hint in rule.hints)
 
 
 def _prose(root: HtmlElement) -> Iterator[str]:

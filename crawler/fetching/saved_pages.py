@@ -155,7 +155,7 @@ def read_replay_index(folder: Path) -> Iterator[tuple[str, Path]]:
         raise ReplayError(f"{index} cannot be read: {error}") from error
 
 
-def check_replay_url(url: str, where: str) -> str:
+def _check_replay_url(url: str, where: str) -> str:
     """Return the URL. Raises ReplayError unless it is an http or https URL."""
     try:
         safe = safe_url_string(url)
@@ -175,7 +175,7 @@ def _parse_index(lines: TextIO, root: Path, index: Path) -> Iterator[tuple[str, 
         site, file = row.get("site") or "", row["file"] or ""
         path = _path_inside(root, site, file, where)
         url = row.get("url") or placeholder_url(site, file)
-        yield check_replay_url(url, where), path
+        yield _check_replay_url(url, where), path
 
 
 def _path_inside(root: Path, site: str, file: str, where: str) -> Path:

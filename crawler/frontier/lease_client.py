@@ -1,7 +1,7 @@
 """One process's client of the frontier in the database: it pushes new requests and ends, and leases requests.
 
 `LeaseClient` collects what the database must be told and syncs with it every few seconds, in the store thread. One sync
-is `push_update` and then, if the process has capacity, `lease_batch`.
+is `_push_update` and then, if the process has capacity, `_lease_batch`.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class LeaseBatch:
     validators: Mapping[int, PageValidators] = field(default_factory=dict)
 
 
-def push_update(connection: Connection, worker: CrawlWorker, update: FrontierUpdate) -> int:
+def _push_update(connection: Connection, worker: CrawlWorker, update: FrontierUpdate) -> int:
     """Store an update; return how many new requests a re-crawl skips because their pages are not due."""
     now = requests.database_now(connection)
     if update.acks:
@@ -138,7 +138,7 @@ def _keys_not_due(connection: Connection, worker: CrawlWorker, update: FrontierU
     return keys_not_due(connection, update.new, now, worker.revisits)
 
 
-def lease_batch(
+def _lease_batch(
     connection: Connection, worker: CrawlWorker, capacity: int, after_host: str, *, expire: bool = True
 ) -> LeaseBatch:
     """Lease up to `capacity` requests, starting with the hosts that follow `after_host`.
@@ -165,7 +165,7 @@ def lease_batch(
     return LeaseBatch(now, tuple(leased), status, validators)
 
 
-def count_queued(connection: Connection, crawl_id: int) -> int:
+def _count_queued(connection: Connection, crawl_id: int) -> int:
     """Return the number of queued requests of a crawl; the time this takes grows with the number."""
     statement = select(func.count()).select_from(request).where(*requests.is_queued(crawl_id))
     return connection.execute(statement).scalar_one()
@@ -319,7 +319,7 @@ class LeaseClient:
         )
         self._pushed_delays = delays
         self._new, self._acks, self._released, self._seeded = [], [], [], False
-        self.skipped_not_due += await self._write(lambda connection: push_update(connection, self._worker, update))
+        self.skipped_not_due += await self._write(lambda connection: _push_update(connection, self._worker, update))
         # The lease of an earlier sync could not include these requests.
         self._may_have_more = self._may_have_more or bool(update.new or update.acks or update.released)
 
@@ -332,7 +332,7 @@ class LeaseClient:
         began = monotonic()
         if began < self._count_at:
             return
-        self._on_counted(await self._write(lambda connection: count_queued(connection, self._worker.crawl_id)))
+        self._on_counted(await self._write(lambda connection: _count_queued(connection, self._worker.crawl_id)))
         ended = monotonic()
         self._count_at = ended + max(_COUNT_SECONDS, (ended - began) / _COUNT_SHARE)
 
@@ -343,7 +343,7 @@ class LeaseClient:
         if expire:
             self._expire_at = now + _EXPIRY_SECONDS
         batch = await self._write(
-            lambda connection: lease_batch(connection, self._worker, capacity, self._after_host, expire=expire)
+            lambda connection: _lease_batch(connection, self._worker, capacity, self._after_host, expire=expire)
         )
         # A lease that this process renewed too late may come back to it: that request is in progress here already.
         new = tuple(leased for leased in batch.leased if leased.lease_token.request_id not in self.leases)

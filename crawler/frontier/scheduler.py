@@ -121,13 +121,13 @@ class Frontier(BaseScheduler):
         """Join the open crawl or begin one. Raises StoreError if another process has it and cannot share it."""
         self._spider = spider
         config, is_recrawl = self._config, hasattr(spider, RECRAWL)
-        policy = crawl_policy(config, is_recrawl=is_recrawl)
+        policy = _crawl_policy(config, is_recrawl=is_recrawl)
         command_settings = context_of(self._crawler).command_settings
         joined = self._store_thread.join_crawl(spider, replace(policy, command_settings=command_settings))
         self._seeded = joined.seeded or is_recrawl
         self._client = LeaseClient(
             self._store_thread,
-            crawl_worker(config, joined, self._store_thread.store.origin, is_recrawl=is_recrawl),
+            _crawl_worker(config, joined, self._store_thread.store.origin, is_recrawl=is_recrawl),
             self._receive,
             self._slots.delays,
             partial(self._stats.set_value, QUEUED_STAT),
@@ -460,7 +460,7 @@ class Frontier(BaseScheduler):
             engine._slot.nextcall.schedule()  # noqa: SLF001 — see above
 
 
-def crawl_policy(config: Config, *, is_recrawl: bool) -> CrawlPolicy:
+def _crawl_policy(config: Config, *, is_recrawl: bool) -> CrawlPolicy:
     """Return the rules of a crawl for ending requests and revisiting pages."""
     return CrawlPolicy(
         max_attempts=1 if config.replay else config.frontier_max_attempts,
@@ -474,7 +474,7 @@ def crawl_policy(config: Config, *, is_recrawl: bool) -> CrawlPolicy:
     )
 
 
-def crawl_worker(config: Config, joined: JoinedCrawl, origin: PageOrigin | None, *, is_recrawl: bool) -> CrawlWorker:
+def _crawl_worker(config: Config, joined: JoinedCrawl, origin: PageOrigin | None, *, is_recrawl: bool) -> CrawlWorker:
     """Return this process as a worker on a crawl, with a new lease id."""
     reader = None
     if origin is not None and config.conditional:

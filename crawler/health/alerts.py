@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PAYLOAD_VERSION = 1
+_PAYLOAD_VERSION = 1
 """Increased when a name of the JSON is removed or changes its meaning, but not when one is added."""
 
 HEALTHY = "ok"
@@ -208,7 +208,7 @@ def payload(alerts: Sequence[Alert], database: str) -> dict[str, Any]:
     """Return the JSON of alerts; `text` is for chats that show nothing else."""
     lines = [describe(alert) for alert in alerts]
     return {
-        "version": PAYLOAD_VERSION,
+        "version": _PAYLOAD_VERSION,
         "text": "\n".join(lines),
         "database": database,
         "alerts": [

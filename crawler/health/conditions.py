@@ -251,7 +251,7 @@ def _judge_text(latest: SiteCounts, earlier: Sequence[SiteCounts], bounds: Healt
     usual = [counts for counts in earlier if counts.pages >= _MIN_PAGES]
     if latest.pages < _MIN_PAGES or not usual:
         return None
-    for measure, describe in ((words_a_page, _describe_words), (kept_share, _describe_share)):
+    for measure, describe in ((_words_a_page, _describe_words), (kept_share, _describe_share)):
         expected = median(map(measure, usual))
         if measure(latest) < bounds.min_text_share * expected:
             sentence = (
@@ -262,7 +262,7 @@ def _judge_text(latest: SiteCounts, earlier: Sequence[SiteCounts], bounds: Healt
     return Finding(Condition.LESS_TEXT, holds=False)
 
 
-def words_a_page(counts: SiteCounts) -> float:
+def _words_a_page(counts: SiteCounts) -> float:
     """Return the words of kept text a page, 0 without pages."""
     return counts.words / counts.pages if counts.pages else 0.0
 

@@ -29,7 +29,7 @@ QUEUED_STAT = "frontier/queued"
 QUEUED_AGAIN_STAT = "frontier/queued_again"
 """The stats with the numbers of visits whose requests are made again, by outcome, begin so."""
 
-REFUSED_UNASKED_STAT = "frontier/refused"
+_REFUSED_UNASKED_STAT = "frontier/refused"
 """The stat with the number of requests that were not made because their host refused for too long."""
 
 SITE_PROBLEMS_STAT = "sites/problems"
@@ -193,7 +193,7 @@ def _find_problem(stats: Mapping[str, Any], max_refused_share: float) -> str | N
     if any(name.startswith(_FAILED_FEEDS_PREFIX) for name in stats):
         return "a feed (-o, -O, FEEDS) was not written: see the log; the database has all its pages"
     visits = {outcome: int(stats.get(f"visit/{outcome}", 0)) for outcome in Outcome}
-    unasked = _count_stat(stats, REFUSED_UNASKED_STAT)
+    unasked = _count_stat(stats, _REFUSED_UNASKED_STAT)
     total = unasked + sum(visits.values())
     # A refused visit whose request is made again is no refusal yet.
     ends = {

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SUMMARY_VERSION = 1
+_SUMMARY_VERSION = 1
 """Increased when a name is removed or changes its meaning, but not when one is added."""
 
 STDOUT = "-"
@@ -123,7 +123,7 @@ def build_summary(spider: Spider, stats: Mapping[str, Any], status: ExitStatus) 
     seconds = stats["elapsed_time_seconds"]
     count = _StatCounts(stats)
     return {
-        "version": SUMMARY_VERSION,
+        "version": _SUMMARY_VERSION,
         "crawl": stats.get(CRAWL_ID_STAT),
         "spider": spider.name,
         "arguments": redact_arguments(given_arguments(spider)),

@@ -38,17 +38,17 @@ if TYPE_CHECKING:
     from sqlalchemy import TextClause
     from sqlalchemy.engine import Connection
 
-HITS_PER_PAGE = 3
+_HITS_PER_PAGE = 3
 """Blocks that are returned of one page."""
 
 QUERY_MAX_CHARACTERS = 1_000
 
-QUERY_MAX_WORDS = 64
+_QUERY_MAX_WORDS = 64
 
-EXCERPT_WIDTH = 240
+_EXCERPT_WIDTH = 240
 
 # Ranks blocks of priority 0 by density, after all others.
-PRIORITY_EPSILON = 1e-9
+_PRIORITY_EPSILON = 1e-9
 
 # Pages are looked up for this many blocks per requested page, and for this many times more if those are not enough.
 _BLOCKS_PER_PAGE = 4
@@ -249,7 +249,7 @@ def search(
     matches. Raises QueryError for a malformed query.
     """
     parsed = parse_query(query)
-    matcher = MATCHERS[connection.dialect.name]
+    matcher = _MATCHERS[connection.dialect.name]
     criteria = PageCriteria.of(filters, _title_condition(matcher, parsed))
     pages = _RankedPages(connection, parsed, criteria, limit)
     seen, most = 0, limit * _BLOCKS_PER_PAGE
@@ -293,7 +293,7 @@ class _RankedPages:
             for block_id, rank in batch:
                 if block_id in hit_pages:
                     match = texts[block_id]
-                    exact = rank * match.priority / (match.priority + PRIORITY_EPSILON) if is_priority else rank
+                    exact = rank * match.priority / (match.priority + _PRIORITY_EPSILON) if is_priority else rank
                     stored_id = block_id if block_id > 0 else None
                     pages = hit_pages[block_id].pages
                     self._add(hit_pages[block_id], Hit(stored_id, exact, match.kind, pages, match.text, _NO_EXCERPT))
@@ -302,7 +302,7 @@ class _RankedPages:
         hits = self._hits.get(hit_page.page_id)
         if hits is None and not self.full:
             self._hits[hit_page.page_id] = [hit]
-        elif hits is not None and len(hits) < HITS_PER_PAGE and not _is_repeated(hit, hits):
+        elif hits is not None and len(hits) < _HITS_PER_PAGE and not _is_repeated(hit, hits):
             hits.append(hit)
 
     def read(self) -> list[FoundPage]:
@@ -434,9 +434,9 @@ def parse_query(text: str) -> Query:
     if plain.count('"') % 2:
         raise QueryError('the query has a quotation mark (") without its partner')
     query = _QueryParser().read(_split_query(plain))
-    if query.words > QUERY_MAX_WORDS:
+    if query.words > _QUERY_MAX_WORDS:
         raise QueryError(
-            f"the query has {query.words} words; {QUERY_MAX_WORDS} is the most (two Chinese characters are a word)"
+            f"the query has {query.words} words; {_QUERY_MAX_WORDS} is the most (two Chinese characters are a word)"
         )
     if not query.wanted and not (query.title and query.title.wanted):
         what = "has unwanted words only" if query.words else "has no words"
@@ -536,7 +536,7 @@ def best_blocks(
 
     Only with criteria does the query check that a page shows the block.
     """
-    matching = MATCHERS[connection.dialect.name]
+    matching = _MATCHERS[connection.dialect.name]
     titles = query.title
     only_titles = not query.wanted and titles is not None
     wanted = Query(titles.wanted, query.unwanted) if only_titles and titles is not None else query
@@ -660,12 +660,12 @@ class PostgreSQLMatcher:
         return f"CAST(floor(({' + '.join(parts)}) * {_RANK_UNITS} + 0.5) AS bigint)", values
 
 
-MATCHERS: Mapping[str, Matcher] = MappingProxyType({"sqlite": SQLiteMatcher(), "postgresql": PostgreSQLMatcher()})
+_MATCHERS: Mapping[str, Matcher] = MappingProxyType({"sqlite": SQLiteMatcher(), "postgresql": PostgreSQLMatcher()})
 
 
 def _density_sql(occurrences: str, rank: Rank) -> str:
     """Return the SQL of Rank.PRIORITY and Rank.DENSITY."""
-    weight = "CAST(1 AS double precision)" if rank is Rank.DENSITY else f"(priority + {PRIORITY_EPSILON})"
+    weight = "CAST(1 AS double precision)" if rank is Rank.DENSITY else f"(priority + {_PRIORITY_EPSILON})"
     # "Nelson's" is one word, but "nelson" and "s" for the index: occurrences may outnumber words.
     return f"{weight} * CASE WHEN ({occurrences}) > words THEN 1.0 ELSE ({occurrences}) * 1.0 / words END"
 
@@ -721,10 +721,10 @@ def _all_words(phrase: Phrase) -> str:
     return f"({' & '.join([*whole, last + ':*' * phrase.begins])})"
 
 
-def make_excerpt(text: str, phrases: Iterable[Phrase], width: int = EXCERPT_WIDTH) -> Excerpt:
+def make_excerpt(text: str, phrases: Iterable[Phrase], width: int = _EXCERPT_WIDTH) -> Excerpt:
     """Return about `width` characters of a text around its hits; a shorter text is returned whole."""
     plain = " ".join(text[:_EXCERPT_MAX_CHARACTERS].split())
-    hits = _merge_overlaps(find_phrases(plain, phrases))
+    hits = _merge_overlaps(_find_phrases(plain, phrases))
     start, end = _best_window(plain, hits, width)
     before, after = _ELLIPSIS * (start > 0), _ELLIPSIS * (end < len(plain))
     shift = len(before) - start
@@ -732,7 +732,7 @@ def make_excerpt(text: str, phrases: Iterable[Phrase], width: int = EXCERPT_WIDT
     return Excerpt(f"{before}{plain[start:end]}{after}", inside)
 
 
-def find_phrases(text: str, phrases: Iterable[Phrase]) -> list[tuple[int, int]]:
+def _find_phrases(text: str, phrases: Iterable[Phrase]) -> list[tuple[int, int]]:
     """Return the (start, end) positions of phrases in a text, in order. They may overlap."""
     words = list(token_spans(text))
     hits = {hit for phrase in phrases for hit in _find_phrase(words, phrase)}

@@ -37,7 +37,7 @@ _COLUMNS = ("", "method", "pages", "blocks", "kept", "words kept", "of all", "me
 _AGREEMENT = "Agreement: F1 of the words that two methods keep, mean of the pages"
 
 
-def method_rows(totals: ComparisonTotals) -> list[list[object]]:
+def _method_rows(totals: ComparisonTotals) -> list[list[object]]:
     """Return the rows of the table of methods, for the terminal and for HTML."""
     rows: list[list[object]] = []
     for number, (name, method_totals) in enumerate(totals.methods.items(), 1):
@@ -76,7 +76,7 @@ def print_comparison(target: ReportTarget, plan: ComparisonPlan, totals: Compari
     _line(out, _times_and_oddities(totals))
     for name, why in plan.left_out.items():
         _line(out, f"left out: {name}: {why.removeprefix(f'{name} ')}")
-    out.print(make_table("Methods", _COLUMNS, method_rows(totals)))
+    out.print(make_table("Methods", _COLUMNS, _method_rows(totals)))
     if totals.compared == 1:
         _print_reasons(out, totals)
     if len(totals.methods) > 1:
@@ -340,7 +340,7 @@ class ComparisonPages:
             facts=facts,
             left_out=self._plan.left_out,
             columns=_COLUMNS,
-            methods=method_rows(totals),
+            methods=_method_rows(totals),
             agreement=agreement_rows(totals.methods, totals.agreement),
             rows=self._rows,
         )

@@ -44,7 +44,7 @@ def print_explanation(source: PageToExplain, explanation: Explanation, max_rows:
     if (difference := _difference(explanation)) is not None:
         _line(out, difference)
     out.print()
-    if fields := list(metadata_rows(explanation.cleaned.metadata)):
+    if fields := list(_metadata_rows(explanation.cleaned.metadata)):
         out.print(make_table("Metadata", ("field", "value", "source"), fields))
         out.print()
     width = max(5, len(str(len(explanation.rows))))
@@ -64,7 +64,7 @@ def print_explanation(source: PageToExplain, explanation: Explanation, max_rows:
     out.print(make_table("Blocks by reason", ("decision", "blocks", "words", "meaning"), rows))
 
 
-def metadata_rows(metadata: Metadata) -> Iterator[tuple[str, str, str]]:
+def _metadata_rows(metadata: Metadata) -> Iterator[tuple[str, str, str]]:
     """Yield the fields of a page's metadata that have a value: name, value, and where it comes from."""
     for name, value in asdict(metadata).items():
         text = ", ".join(value) if isinstance(value, tuple) else value
@@ -108,7 +108,7 @@ def explanation_page(explanation: Explanation, source: PageToExplain | None = No
         url=explanation.page.url,
         facts=[*([_origin(source, explanation)] if source else []), " · ".join(facts)],
         difference=_difference(explanation),
-        metadata=list(metadata_rows(cleaned.metadata)),
+        metadata=list(_metadata_rows(cleaned.metadata)),
         reasons=reasons,
         numbers=numbers,
         head=head_texts(root, decided),

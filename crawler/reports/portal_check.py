@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from crawler.discovery.portals import Portal
 
-CHECKED_COLUMNS = ("host", "home", "hosts", "sections", "feeds", "sitemaps", "articles", "language")
+_CHECKED_COLUMNS = ("host", "home", "hosts", "sections", "feeds", "sitemaps", "articles", "language")
 """The columns with facts about a site. The other columns say how to crawl it."""
 
-PAGE_KIND = "page"
+_PAGE_KIND = "page"
 
 # A page that is not an article proves a pattern by linking to this many articles.
 _MATCHING_LINKS_MIN = 3
@@ -72,7 +72,7 @@ class EvidenceFinding:
 
 def check_evidence(portal: Portal, saved: SavedPages) -> list[EvidenceFinding]:
     """Return a finding for each column in which the portal has a value."""
-    return [_check_column(portal, column, saved) for column in CHECKED_COLUMNS if getattr(portal, column)]
+    return [_check_column(portal, column, saved) for column in _CHECKED_COLUMNS if getattr(portal, column)]
 
 
 def _check_column(portal: Portal, column: str, saved: SavedPages) -> EvidenceFinding:
@@ -265,7 +265,7 @@ class _LiveCheckSpider(Spider):
             empty = "" if count else "it lists nothing"
             self._note(about, response, listed.kind, count, problem=empty if wanted else f"it is a {listed.kind}")
         else:
-            self._note(about, response, PAGE_KIND, _count_article_links(response, about["portal"]))
+            self._note(about, response, _PAGE_KIND, _count_article_links(response, about["portal"]))
 
     def fail(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined] # Scrapy puts it there

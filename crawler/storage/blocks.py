@@ -135,7 +135,7 @@ class BlockWriter:
         fresh = [
             candidate for candidate in comparison.new if candidate.repeats is None and candidate.position not in known
         ]
-        blocks = add_blocks(connection, visited, fresh, tokens)
+        blocks = _add_blocks(connection, visited, fresh, tokens)
         self._index.add(
             connection,
             [
@@ -148,9 +148,9 @@ class BlockWriter:
         originals = blocks | _kept_originals(comparison, kept)
         originals |= {duplicate.candidate.position: duplicate.original for duplicate in duplicates.sightings}
         sightings = (*duplicates.sightings, *_sightings_of_repeats(comparison.new, originals))
-        refresh_rows(connection, visited, comparison.kept, kept)
+        _refresh_rows(connection, visited, comparison.kept, kept)
         tokens.refresh(kept_block for kept_block in comparison.kept if not kept_block.earlier.is_sighting)
-        add_sightings(connection, visited, sightings)
+        _add_sightings(connection, visited, sightings)
         mark_gone(connection, visited, comparison.missing)
         return replace(duplicates, sightings=sightings)
 
@@ -389,7 +389,7 @@ _NEW_BLOCK = (*_CONTENT_COLUMNS, "site", "added", "text")
 _NEW_SIGHTING = (*_CONTENT_COLUMNS, "block_id", "distance", "text")
 
 
-def add_blocks(
+def _add_blocks(
     connection: Connection, visited: VisitedPage, candidates: Sequence[FingerprintedBlock], tokens: TokenWriter
 ) -> dict[int, OriginalBlock]:
     """Insert blocks; return them with their ids, by position."""
@@ -407,7 +407,7 @@ def add_blocks(
     }
 
 
-def add_sightings(connection: Connection, visited: VisitedPage, sightings: Sequence[NewSighting]) -> None:
+def _add_sightings(connection: Connection, visited: VisitedPage, sightings: Sequence[NewSighting]) -> None:
     """Insert sightings, each with its own text if that differs from the block's."""
     rows = [
         (
@@ -421,7 +421,7 @@ def add_sightings(connection: Connection, visited: VisitedPage, sightings: Seque
     insert_rows(connection, sighting, Rows(_NEW_SIGHTING, rows))
 
 
-def refresh_rows(
+def _refresh_rows(
     connection: Connection, visited: VisitedPage, kept: Iterable[KeptBlock], originals: Mapping[int, OriginalBlock]
 ) -> None:
     """Update kept rows, also those that come back; `originals` are the kept blocks with their present texts, by id.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Row
 
 
-REPLACED = "replaced"
+_REPLACED = "replaced"
 KILLED = "killed"
 QUEUELESS_PROMISE_SECONDS = 3_600
 """How long a crawl without a queue counts as running after its last sign of life."""
@@ -95,7 +95,7 @@ def join_crawl(
     line, for `scrapy retry`; None keeps the stored ones. Call it first in its transaction: workers that start together
     then join one crawl.
     """
-    lock(connection, [spider_lock_key(spider)])
+    lock(connection, [_spider_lock_key(spider)])
     _end_killed_crawls(connection)
     public = json.loads(json.dumps(redact_arguments(arguments)))  # as the database returns it
     earlier = _same_crawls(connection, spider, public)
@@ -116,7 +116,7 @@ def _settings_columns(settings: Mapping[str, str] | None) -> dict[str, Any]:
     return {} if settings is None else {"settings": redact_arguments(settings)}
 
 
-def spider_lock_key(spider: str) -> int:
+def _spider_lock_key(spider: str) -> int:
     """Return the lock key of a spider: its crawls begin, and are opened again, in turns."""
     return 2 * LOCK_KEYS + xxh64_intdigest(spider.encode()) % LOCK_KEYS
 
@@ -218,7 +218,7 @@ def _same_crawls(connection: Connection, spider: str, arguments: Mapping[str, An
 
 
 def _replace_crawls(connection: Connection, crawl_ids: Sequence[int], now: datetime) -> None:
-    values = {"state": CrawlState.FINISHED.value, "finished": now, "reason": REPLACED}
+    values = {"state": CrawlState.FINISHED.value, "finished": now, "reason": _REPLACED}
     connection.execute(update(crawl).where(crawl.c.id.in_(crawl_ids)).values(values))
 
 
@@ -368,7 +368,7 @@ def retry_failed(connection: Connection, failed_filter: FailedFilter) -> list[Cr
     finishes only when nothing is queued (`end_crawl`). Call it first in its transaction, so that no crawl of these
     spiders begins meanwhile.
     """
-    lock(connection, {spider_lock_key(queue.spider) for queue in failed_queues(connection, failed_filter)})
+    lock(connection, {_spider_lock_key(queue.spider) for queue in failed_queues(connection, failed_filter)})
     queues = failed_queues(connection, failed_filter)  # again, now that nobody can change it
     ids = [queue.crawl_id for queue in queues]
     reopened = {"state": CrawlState.OPEN.value, "finished": None, "reason": None}

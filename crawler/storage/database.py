@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
 
-BUSY_SECONDS = 30.0
+_BUSY_SECONDS = 30.0
 WAITED = "; waited "
 """Follows the problem in the message of an error after a wait."""
 
@@ -55,11 +55,11 @@ _SLOW_FAILURE_SECONDS = 1.0
 _SILENT_SECONDS = 60.0
 
 # By SQLAlchemy's name. Another kind of database needs an entry here and one in near_duplicates.FINGERPRINT_INDEXES.
-BACKENDS: Mapping[str, Backend] = MappingProxyType({"sqlite": SQLiteBackend(), "postgresql": PostgreSQLBackend()})
+_BACKENDS: Mapping[str, Backend] = MappingProxyType({"sqlite": SQLiteBackend(), "postgresql": PostgreSQLBackend()})
 
 
 def open_engine(
-    url: str, *, must_exist: bool = False, busy_seconds: float = BUSY_SECONDS, query_seconds: float | None = None
+    url: str, *, must_exist: bool = False, busy_seconds: float = _BUSY_SECONDS, query_seconds: float | None = None
 ) -> Engine:
     """Return an engine for the database at a SQLAlchemy URL; it connects to nothing and creates nothing yet.
 
@@ -96,7 +96,7 @@ def location_of(engine: Engine) -> str:
 
 def backend_of(engine: Engine) -> Backend:
     """Return the backend of an engine's database."""
-    return BACKENDS[engine.dialect.name]
+    return _BACKENDS[engine.dialect.name]
 
 
 def database_size_bytes(url: str) -> int:
@@ -380,9 +380,9 @@ def _is_unreadable_value(error: Exception) -> bool:
 
 
 def _backend_of_url(url: URL) -> Backend:
-    backend = BACKENDS.get(url.get_backend_name())
+    backend = _BACKENDS.get(url.get_backend_name())
     if backend is None:
-        examples = " and ".join(kind.example for kind in BACKENDS.values())
+        examples = " and ".join(kind.example for kind in _BACKENDS.values())
         public_url = redact_url(url.render_as_string(hide_password=False))
         raise StoreError(
             f"DATABASE_URL is {public_url}; supported are {examples}; if it is a setting of the project's own, set "

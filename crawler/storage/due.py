@@ -39,10 +39,10 @@ REQUESTS_PER_PART = 1_000
 
 REDIRECTED = "redirected"
 """The outcome of an address that redirects to another one."""
-EMPTY_DAYS = 7
+_EMPTY_DAYS = 7
 """Days after which an address that gave no page is due; twice as many after each further visit without a page."""
-EMPTY_DAYS_MAX = 180
-FORGOTTEN_DAYS = 400
+_EMPTY_DAYS_MAX = 180
+_FORGOTTEN_DAYS = 400
 """Days after the last visit of an address without a page, or of a sitemap, until its row is deleted."""
 
 _DAY = timedelta(days=1)
@@ -197,7 +197,7 @@ def _read_empty_addresses(connection: Connection, keys: Sequence[str], now: date
 
 def _is_empty_due(last_visit: datetime, visits: int, now: datetime) -> bool:
     """Return True if an address without a page is to be tried again; a time in the future comes from a wrong clock."""
-    days = min(EMPTY_DAYS * 2 ** min(visits - 1, 10), EMPTY_DAYS_MAX)
+    days = min(_EMPTY_DAYS * 2 ** min(visits - 1, 10), _EMPTY_DAYS_MAX)
     return not now - days * _DAY < last_visit <= now + _DAY
 
 
@@ -227,7 +227,7 @@ def record_empty_visits(connection: Connection, visits: Iterable[EmptyVisit]) ->
 
 def forget_addresses(connection: Connection, now: datetime) -> None:
     """Delete the addresses without a page, and the sitemaps, that nothing has led to for long."""
-    oldest = now - FORGOTTEN_DAYS * _DAY
+    oldest = now - _FORGOTTEN_DAYS * _DAY
     connection.execute(delete(empty_address).where(empty_address.c.last_visit < oldest))
     connection.execute(delete(sitemap).where(sitemap.c.last_read < oldest))
 

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from sqlalchemy import Select
     from sqlalchemy.engine import Connection, Row
 
-FORMER_VALUES_MAX = 20
+_FORMER_VALUES_MAX = 20
 """Former values that are stored of each name of a page; older ones are deleted."""
 
-RECENT_VISITS = 6
+_RECENT_VISITS = 6
 """A value that has changed at three of this many visits is restless: its next change does not make the page changed."""
 
-RECENT_CHANGES_MAX = 3
+_RECENT_CHANGES_MAX = 3
 
 _STATED = ("headline", "stated_title")
 _DERIVED = ("author", "published")
@@ -189,8 +189,8 @@ def record_former(
     old = [
         {"page": page_id, "of_name": name, "number": row.visit}
         for name, rows in former.items()
-        for row in rows[: len(rows) + 1 - FORMER_VALUES_MAX]
-        if len(rows) >= FORMER_VALUES_MAX
+        for row in rows[: len(rows) + 1 - _FORMER_VALUES_MAX]
+        if len(rows) >= _FORMER_VALUES_MAX
     ]
     if old:
         connection.execute(_DELETE_FORMER, old)
@@ -214,8 +214,8 @@ def delete_names(connection: Connection, pages: Select[int]) -> None:
 
 
 def _is_restless(rows: Sequence[Row[Any, Any, Any]], visit: int) -> bool:
-    recent = [row for row in rows if row.visit > visit - RECENT_VISITS]
-    return len(recent) >= RECENT_CHANGES_MAX
+    recent = [row for row in rows if row.visit > visit - _RECENT_VISITS]
+    return len(recent) >= _RECENT_CHANGES_MAX
 
 
 def _without_counter(text: str | None) -> str | None:

@@ -70,8 +70,8 @@ class IndexTable:
     owner: str
 
 
-BLOCK_INDEX = IndexTable("fingerprint", "block_id")
-PAGE_INDEX = IndexTable("page_fingerprint", "page_id")
+_BLOCK_INDEX = IndexTable("fingerprint", "block_id")
+_PAGE_INDEX = IndexTable("page_fingerprint", "page_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class HalvesIndex:
     statement and a limit of its own.
     """
 
-    def __init__(self, max_distance: int = MAX_DISTANCE, place: IndexTable = BLOCK_INDEX) -> None:
+    def __init__(self, max_distance: int = MAX_DISTANCE, place: IndexTable = _BLOCK_INDEX) -> None:
         self._max_distance = _checked_distance(max_distance)
         self._statement = _halves_statement(place, max_distance)
         self._crowded_statement = _crowded_statement(place, max_distance)
@@ -304,7 +304,7 @@ class BandsIndex:
     SQLite: four times as expensive, but a half has few candidates where a band has thousands.
     """
 
-    def __init__(self, max_distance: int = MAX_DISTANCE, place: IndexTable = BLOCK_INDEX) -> None:
+    def __init__(self, max_distance: int = MAX_DISTANCE, place: IndexTable = _BLOCK_INDEX) -> None:
         self._max_distance = _checked_distance(max_distance)
         self._statements = tuple(
             _candidates_statement(place, candidates(place, max_distance))
@@ -439,7 +439,7 @@ class NearDuplicatePages:
     """
 
     def __init__(self, dialect: str, rules: DuplicateRules) -> None:
-        self._index: FingerprintIndex = FINGERPRINT_INDEXES[dialect](rules.max_distance, PAGE_INDEX)
+        self._index: FingerprintIndex = FINGERPRINT_INDEXES[dialect](rules.max_distance, _PAGE_INDEX)
         self._rules = rules
 
     def state(self, connection: Connection, page_id: int, site: str, fingerprint: int | None) -> NearDuplicateState:

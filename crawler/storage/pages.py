@@ -553,7 +553,7 @@ def is_repeatable(record: RequestRecord) -> bool:
     return record.method == "GET" and not record.body
 
 
-def origin_columns(record: RequestRecord, origin: PageOrigin) -> dict[str, Any]:
+def _origin_columns(record: RequestRecord, origin: PageOrigin) -> dict[str, Any]:
     """Return the columns that a re-crawl visits a page or section by; the Referer header is left out."""
     return {
         "spider": origin.spider,
@@ -573,7 +573,7 @@ def _record_origin(visit: Visit, origin: PageOrigin | None, method: str) -> dict
         return {}
     if visit.parts > 1 and visit.url != requested.url:
         return {}
-    columns = origin_columns(requested, origin)
+    columns = _origin_columns(requested, origin)
     # A request may ask for another method than that of its crawl.
     return columns | {"settings": columns["settings"] | {"CLEANING_METHOD": method}}
 
@@ -688,7 +688,7 @@ def record_section(
         history = VisitHistory(key, PageKind.SECTION, visit.at, visit.at, visit.at)
     else:
         history = section_history(stored).visited(visit.at, changed=stored.links_hash != links)
-    values = origin_columns(record, origin) | {
+    values = _origin_columns(record, origin) | {
         "url": without_credentials(visit.url),
         "site": site_of(visit.url),
         "last_seen": visit.at,

@@ -104,33 +104,33 @@ class CrawlReport:
     @property
     def dropped(self) -> dict[str, int]:
         """Blocks dropped, by reason."""
-        return _without(with_prefix(self.counters, "blocks/"), _NOT_DROP_COUNTERS)
+        return _without(_with_prefix(self.counters, "blocks/"), _NOT_DROP_COUNTERS)
 
     @property
     def duplicates(self) -> dict[str, int]:
         """Blocks stored as sightings, or dropped as boilerplate, by reason."""
-        return with_prefix(self.counters, "dedup/")
+        return _with_prefix(self.counters, "dedup/")
 
     @property
     def refused(self) -> dict[str, int]:
         """Visits that the site refused, by outcome."""
-        return {name: n for name, n in with_prefix(self.counters, "visit/").items() if name in REFUSAL_OUTCOMES}
+        return {name: n for name, n in _with_prefix(self.counters, "visit/").items() if name in REFUSAL_OUTCOMES}
 
     @property
     def failed(self) -> dict[str, int]:
         """Visits without a page or section that were neither refused nor left alone, by outcome."""
         others = _SUCCESSFUL_OUTCOMES | REFUSAL_OUTCOMES | LEFT_ALONE_OUTCOMES
-        return _without(with_prefix(self.counters, "visit/"), others)
+        return _without(_with_prefix(self.counters, "visit/"), others)
 
     @property
     def left_alone(self) -> dict[str, int]:
         """The effects of publishers' directives: pages that were not stored, by outcome, then links and HTML."""
-        visits = with_prefix(self.counters, "visit/")
+        visits = _with_prefix(self.counters, "visit/")
         pages = {name: n for name, n in visits.items() if name in LEFT_ALONE_OUTCOMES}
-        return pages | with_prefix(self.counters, "directives/")
+        return pages | _with_prefix(self.counters, "directives/")
 
 
-def with_prefix(counters: Mapping[str, int], prefix: str) -> dict[str, int]:
+def _with_prefix(counters: Mapping[str, int], prefix: str) -> dict[str, int]:
     """Return the counters whose names start with the prefix, without it, largest first; counters of 0 are left out."""
     counts = {name.removeprefix(prefix): n for name, n in counters.items() if name.startswith(prefix) and n}
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
@@ -472,7 +472,7 @@ def _site_outcomes(connection: Connection, site: str) -> list[PageOutcome]:
 
 
 # Of one group: a notice may stand on a million pages.
-GROUP_MEMBERS_MAX = 1_000
+_GROUP_MEMBERS_MAX = 1_000
 _DIFFERING_TEXTS_MAX = 50
 
 
@@ -607,14 +607,14 @@ _GROUP_SIGHTINGS: Select[Any] = (
     .join(page, page.c.id == sighting.c.page_id)
     .where(sighting.c.block_id == bindparam("block"))
     .order_by(sighting.c.id)
-    .limit(GROUP_MEMBERS_MAX)
+    .limit(_GROUP_MEMBERS_MAX)
 )
 _GROUP_PAGES: Select[Any] = (
     select(page.c.id, page.c.url, page.c.site, near_duplicate_page.c.distance)
     .join(near_duplicate_page, near_duplicate_page.c.page_id == page.c.id)
     .where(near_duplicate_page.c.original_id == bindparam("page"))
     .order_by(page.c.id)
-    .limit(GROUP_MEMBERS_MAX)
+    .limit(_GROUP_MEMBERS_MAX)
 )
 _SHOWN_TEXTS = shown_texts("position", "text").order_by("position")
 

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ERROR_LENGTH_MAX = 500
-PAUSE_SECONDS_MAX = 3600.0
-LEASE_EXPIRED = "lease_expired"
+_PAUSE_SECONDS_MAX = 3600.0
+_LEASE_EXPIRED = "lease_expired"
 """The outcome of a request whose lease expired too often."""
-NOT_DUE = "not_due"
+_NOT_DUE = "not_due"
 """The outcome of a request that a re-crawl did not make, because its page has a next visit at another time."""
 
 
@@ -101,7 +101,7 @@ _ACKNOWLEDGE = (
     )
 )
 _QUEUED_VALUES: dict[str, Any] = {"state": RequestState.QUEUED.value, "outcome": None, "ended": None}
-_NOT_DUE_VALUES: dict[str, Any] = {"state": RequestState.DONE.value, "outcome": NOT_DUE}
+_NOT_DUE_VALUES: dict[str, Any] = {"state": RequestState.DONE.value, "outcome": _NOT_DUE}
 _RELEASED_VALUES = {"state": RequestState.QUEUED.value, "lease_id": None, "lease_until": None}
 _LOCK_LEASED = (
     select(request.c.id, request.c.lease_id)
@@ -338,7 +338,7 @@ _LOCK_HOSTS = (
 )
 
 
-def available_hosts(
+def _available_hosts(
     connection: Connection, crawl_id: int, now: datetime, after_host: str = ""
 ) -> Iterator[HostAvailability]:
     """Yield the hosts with queued requests: first those after `after_host`, in order, then the others.
@@ -351,13 +351,13 @@ def available_hosts(
     yield from _hosts_between(connection, _HOSTS_FROM, values | {"after": "", "last": after_host or _LAST_HOST})
 
 
-def lock_hosts(connection: Connection, names: Collection[str]) -> dict[str, HostAvailability]:
+def _lock_hosts(connection: Connection, names: Collection[str]) -> dict[str, HostAvailability]:
     """Lock the hosts that have a row, and return when they are available."""
     rows = connection.execute(_LOCK_HOSTS, {"names": list(names)}) if names else ()
     return {row[0]: HostAvailability(*row) for row in rows}
 
 
-def set_next_times(connection: Connection, times: Mapping[str, datetime]) -> None:
+def _set_next_times(connection: Connection, times: Mapping[str, datetime]) -> None:
     """Store when each host, locked by this transaction, may be asked next."""
     statement = update(host).where(host.c.host == bindparam("name")).values(next_at=bindparam("time"))
     if times:
@@ -589,7 +589,7 @@ class LeaseOptions:
     limit: int = 32
     after_host: str = ""
     max_attempts: int = 3
-    max_pause_seconds: float = PAUSE_SECONDS_MAX
+    max_pause_seconds: float = _PAUSE_SECONDS_MAX
     expire: bool = True
 
     @property
@@ -643,7 +643,7 @@ def lease_requests(connection: Connection, crawl_id: int, options: LeaseOptions)
     lock(connection, [LOCK_KEYS + crawl_id % LOCK_KEYS])
     if options.expire:
         _expire_leases(connection, crawl_id, options)
-    hosts = available_hosts(connection, crawl_id, options.now, options.after_host)
+    hosts = _available_hosts(connection, crawl_id, options.now, options.after_host)
     capacities = (
         (availability.host, capacity) for availability in hosts if (capacity := options.capacity(availability))
     )
@@ -661,7 +661,7 @@ def queue_status(
     crawl_id: int,
     now: datetime,
     lease_id: str,
-    max_pause_seconds: float = PAUSE_SECONDS_MAX,
+    max_pause_seconds: float = _PAUSE_SECONDS_MAX,
 ) -> QueueStatus:
     """Return the requests still to come for a worker, besides those that it has leased itself."""
     count, expires = connection.execute(
@@ -678,7 +678,7 @@ def queue_status(
 def _first_available(connection: Connection, crawl_id: int, now: datetime, max_pause_seconds: float) -> datetime | None:
     """Return when the first host with queued requests is available; None if no host has any."""
     first = None
-    for availability in available_hosts(connection, crawl_id, now):
+    for availability in _available_hosts(connection, crawl_id, now):
         available = availability.available_at(now, max_pause_seconds)
         first = available if first is None else min(first, available)
         if first <= now:
@@ -701,7 +701,7 @@ def _start_times(
 
     Requests are left out if another crawl has used up the capacity of their host in the meantime.
     """
-    hosts = lock_hosts(connection, {row.host for row in candidates})
+    hosts = _lock_hosts(connection, {row.host for row in candidates})
     available = {
         name: availability.available_at(options.now, options.max_pause_seconds) for name, availability in hosts.items()
     }
@@ -712,7 +712,7 @@ def _start_times(
             starts[row.id] = start
             if row.host in hosts:
                 available[row.host] = start + timedelta(seconds=hosts[row.host].delay)
-    set_next_times(connection, {name: time for name, time in available.items() if hosts[name].delay > 0})
+    _set_next_times(connection, {name: time for name, time in available.items() if hosts[name].delay > 0})
     return starts
 
 
@@ -734,7 +734,7 @@ def _expire_leases(connection: Connection, crawl_id: int, options: LeaseOptions)
         "attempts": request.c.attempts + 1,
         "lease_id": None,
         "lease_until": None,
-        "outcome": LEASE_EXPIRED,
+        "outcome": _LEASE_EXPIRED,
         "ended": case((hopeless, options.now)),
     }
     farthest = options.now + _PLAUSIBLE_LEASE_LENGTHS * (options.until - options.now)

@@ -258,7 +258,7 @@ class Store:
         everything: bool,
     ) -> list[SavedVisit]:
         visits = [visit for visit, _ in pairs]
-        absences = [absence for visit, record in pairs if (absence := find_absence(visit, record))]
+        absences = [absence for visit, record in pairs if (absence := _find_absence(visit, record))]
         # 1. Lock everything that the batch looks up or inserts, or the whole database.
         alone = self._lock(connection, absences, self._lock_keys(pairs), everything=everything)
         # 2. Acknowledge the requests that end. If another process has taken one over, its visit is lost.
@@ -500,7 +500,7 @@ class Store:
         everything: bool = False,
     ) -> bool:
         """Lock the keys, or everything if `everything` or a page may be retired; return True for everything."""
-        if not everything and not may_retire(connection, absences):
+        if not everything and not _may_retire(connection, absences):
             lock(connection, keys)
             return False
         lock_all(connection)
@@ -796,7 +796,7 @@ def _empty_visits(
             yield due.EmptyVisit(url_key(_requested_url(visit)), visit.outcome, visit.at)
 
 
-def find_absence(visit: Visit, record: PageRecord | None) -> PageAbsence | None:
+def _find_absence(visit: Visit, record: PageRecord | None) -> PageAbsence | None:
     """Return the page or section that a visit was for and did not find, or must leave alone; None otherwise.
 
     If a re-visit finds a page with another key, the page that it was for is absent.
@@ -810,7 +810,7 @@ def find_absence(visit: Visit, record: PageRecord | None) -> PageAbsence | None:
     return PageAbsence(key, _requested_url(visit), visit.at, for_good=for_good, withdrawn=withdrawn)
 
 
-def may_retire(connection: Connection, absences: Sequence[PageAbsence]) -> bool:
+def _may_retire(connection: Connection, absences: Sequence[PageAbsence]) -> bool:
     """Return True if one of the absences may retire its page; retiring needs the locks of all pages."""
     if not absences:
         return False
@@ -875,7 +875,7 @@ class PageLifecycle:
         key = pages.visit_key(visit, None)
         if key in self._unknown or not _is_last_visit(visit, self._policy):
             return nothing
-        if (absence := find_absence(visit, None)) is not None:
+        if (absence := _find_absence(visit, None)) is not None:
             return self.record_absence(absence)
         self._record_section(visit, key)
         stored = pages.find_page(self._connection, key)
@@ -890,7 +890,7 @@ class PageLifecycle:
         """Record what a re-visit that found a page says of the page or section that it was for."""
         if pages.visit_key(visit, record) == record.columns["doubted_canonical"]:
             return  # the page was stored there, and has moved to its own address
-        if (absence := find_absence(visit, record)) is not None:
+        if (absence := _find_absence(visit, record)) is not None:
             self.record_absence(absence)
         elif visit.request is not None and REVISIT_KEY in visit.request.meta:
             pages.defer_section(self._connection, record.key, visit.at, self._policy.revisits)

@@ -41,7 +41,7 @@ _Asked = TypeVar("_Asked", bound=Question)
 _Result = TypeVar("_Result")
 _Endpoint = Callable[["Request"], Awaitable[Response]]
 
-THREADS = 4
+_THREADS = 4
 """Answers that are made at the same time; further requests wait."""
 _YEAR = "public, max-age=31536000, immutable"
 _STATUS_OF_ERRORS = {
@@ -61,7 +61,7 @@ class Answering:
     settings: BaseSettings
     config: Config
     views: list[View] = field(default_factory=make_views)
-    threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
+    threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_THREADS))
 
     def read(self, work: Callable[[DatabaseSnapshot], _Result]) -> _Result:
         """Return the result of the work on one state of the database."""
@@ -98,7 +98,7 @@ def make_app(engine: Engine, settings: BaseSettings, access: Access) -> ASGIApp:
 
 def _as_page(answering: Answering, renderer: Renderer, view: View) -> _Endpoint:
     async def answer(request: Request) -> Response:
-        question = read_question(request, view.question)
+        question = _read_question(request, view.question)
 
         def work() -> str:
             return renderer.page(
@@ -112,7 +112,7 @@ def _as_page(answering: Answering, renderer: Renderer, view: View) -> _Endpoint:
 
 def _as_json(answering: Answering, view: View) -> _Endpoint:
     async def answer(request: Request) -> Response:
-        question = read_question(request, view.question)
+        question = _read_question(request, view.question)
 
         def work() -> tuple[bytes, bool]:
             record = answering.read(lambda snapshot: view.read(snapshot, question))
@@ -127,7 +127,7 @@ def _as_json(answering: Answering, view: View) -> _Endpoint:
 
 def _original(answering: Answering) -> _Endpoint:
     async def answer(request: Request) -> Response:
-        question = read_question(request, OriginalQuestion)
+        question = _read_question(request, OriginalQuestion)
         document = await answering.run(lambda: answering.read(lambda snapshot: render_original(snapshot, question)))
         return Response(document, media_type="text/html", headers={"Content-Security-Policy": FRAME_POLICY})
 
@@ -159,7 +159,7 @@ async def _static(request: Request) -> Response:
     return Response(file.body, media_type=file.type, headers={"Cache-Control": _YEAR})
 
 
-def read_question(request: Request, question_type: type[_Asked]) -> _Asked:
+def _read_question(request: Request, question_type: type[_Asked]) -> _Asked:
     """Return what a request asks for; raises ValidationError, which names the parameter."""
     parameters: dict[str, Any] = {**request.query_params, **request.path_params}
     return convert(parameters, question_type, strict=False)

@@ -24,7 +24,7 @@ from crawler.errors import ConfigError
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-TOKEN_CHARS_MIN = 16
+_TOKEN_CHARS_MIN = 16
 _COOKIE = "blocksieve"
 _METHODS = ("GET", "HEAD")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -40,7 +40,7 @@ _HEADERS = {
 }
 
 
-def page_policy(nonce: str) -> str:
+def _page_policy(nonce: str) -> str:
     """Return the policy of a page: its own style sheet, pictures, frames and answers, and scripts with the nonce."""
     return (
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -66,8 +66,8 @@ class Access:
 
         Raises ConfigError for a host that others reach, if there is no token, and for a short token.
         """
-        if token is not None and len(token) < TOKEN_CHARS_MIN:
-            raise ConfigError(f"--token has {len(token)} characters; it must have {TOKEN_CHARS_MIN} or more")
+        if token is not None and len(token) < _TOKEN_CHARS_MIN:
+            raise ConfigError(f"--token has {len(token)} characters; it must have {_TOKEN_CHARS_MIN} or more")
         if is_loopback(host):
             return cls(_LOOPBACK | {host.lower()}, token=token)
         if token is None:
@@ -117,7 +117,7 @@ class Guard:
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.setdefault("Content-Security-Policy", page_policy(nonce))
+                headers.setdefault("Content-Security-Policy", _page_policy(nonce))
                 headers.setdefault("Cache-Control", "private, no-store")
                 for name, value in _HEADERS.items():
                     headers[name] = value

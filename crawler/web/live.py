@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from crawler.web.records import OpenCrawl
     from crawler.web.snapshot import DatabaseSnapshot
 
-EVENT_SECONDS = 2.0
-READERS_MAX = 16
+_EVENT_SECONDS = 2.0
+_READERS_MAX = 16
 """More readers get no events; their page shows the figures of when it was made."""
 
 
@@ -38,8 +38,8 @@ class LiveFigures:
 
     async def stream(self, _request: Request) -> Response:
         """Return the events; each holds all open crawls."""
-        if self._readers >= READERS_MAX:
-            return PlainTextResponse(f"{READERS_MAX} readers get live figures already", 503)
+        if self._readers >= _READERS_MAX:
+            return PlainTextResponse(f"{_READERS_MAX} readers get live figures already", 503)
         return StreamingResponse(self._events(), media_type="text/event-stream")
 
     async def _events(self) -> AsyncIterator[str]:
@@ -47,7 +47,7 @@ class LiveFigures:
         try:
             while True:
                 yield await self._next_event()
-                await sleep(EVENT_SECONDS)
+                await sleep(_EVENT_SECONDS)
         finally:
             self._readers -= 1
 
@@ -59,7 +59,7 @@ class LiveFigures:
                     self._event = f"event: crawls\ndata: {json.encode(crawls).decode()}\n\n"
                 except StoreError:
                     self._event = ": the database does not answer\n\n"  # a comment, which keeps the connection
-                self._until = monotonic() + EVENT_SECONDS / 2
+                self._until = monotonic() + _EVENT_SECONDS / 2
             return self._event
 
 

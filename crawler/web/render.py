@@ -95,10 +95,10 @@ class Renderer:
             "page_facts": _PAGE_FACTS,
         }
         self._environment.filters |= {
-            "bytes": format_bytes,
+            "bytes": _format_bytes,
             "dict_with": _dict_with,
-            "duration": format_duration,
-            "given": given_values,
+            "duration": _format_duration,
+            "given": _given_values,
             "language_tag": language_tag,
             "plain": plain_text,
             "query": urlencode,
@@ -137,7 +137,7 @@ def bars(values: Sequence[int], labels: Sequence[str], width: int) -> list[Bar]:
     ]
 
 
-def format_bytes(size: float) -> str:
+def _format_bytes(size: float) -> str:
     """Return a size in its largest unit that makes it one or more, with two digits at least."""
     place = 0
     while size >= _THOUSAND and place < len(_UNITS) - 1:
@@ -146,7 +146,7 @@ def format_bytes(size: float) -> str:
     return f"{size:,.0f} {_UNITS[place]}" if place == 0 else f"{size:,.1f} {_UNITS[place]}"
 
 
-def format_duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     """Return a duration in its two largest units, from days to seconds."""
     left = round(seconds)
     parts: list[str] = []
@@ -157,7 +157,7 @@ def format_duration(seconds: float) -> str:
     return " ".join(parts[:2])
 
 
-def given_values(question: Question) -> dict[str, Any]:
+def _given_values(question: Question) -> dict[str, Any]:
     """Return the parameters of a question that were given, without its cursor."""
     return {
         field.name: value
@@ -168,7 +168,7 @@ def given_values(question: Question) -> dict[str, Any]:
 
 def search_command(question: SearchQuestion) -> str:
     """Return the command line of a search."""
-    options = [(name, value) for name, value in given_values(question).items() if name != "q"]
+    options = [(name, value) for name, value in _given_values(question).items() if name != "q"]
     return shlex.join(
         ["scrapy", "search", question.q, *(word for name, value in options for word in (f"--{name}", value))]
     )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from crawler.workers.tasks import WorkerTask
 
-LENGTH = Struct("!Q")
+_LENGTH = Struct("!Q")
 """The length of a message to a worker, sent before it."""
 
 ANSWER_HEAD = Struct("!BQ")
@@ -143,7 +143,7 @@ def _decode_task(message: bytes) -> WorkerTask[Any]:
 
 
 def _read_message(messages: BinaryIO) -> bytes:
-    (length,) = LENGTH.unpack(read_exactly(messages, LENGTH.size))
+    (length,) = _LENGTH.unpack(read_exactly(messages, _LENGTH.size))
     return read_exactly(messages, length)
 
 
@@ -161,7 +161,7 @@ def _answer(function: Callable[..., Any], *arguments: Any) -> bytes:
 
 def _frame(value: Any) -> bytes:
     message = msgspec.msgpack.encode(value)
-    return LENGTH.pack(len(message)) + message
+    return _LENGTH.pack(len(message)) + message
 
 
 def _frame_answer(kind: AnswerKind, value: Any) -> bytes:

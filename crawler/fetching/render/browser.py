@@ -85,13 +85,13 @@ class Browser:
 
     async def _start(self) -> None:
         self._playwright = await _start_playwright()
-        self._browser = await launch_browser(self._playwright, self._rendering)
+        self._browser = await _launch_browser(self._playwright, self._rendering)
 
     async def _restart(self) -> None:
         """Start a new browser, and Playwright too if it does not work either."""
         if self._playwright is not None:
             with suppress(RenderError):
-                self._browser = await launch_browser(self._playwright, self._rendering)
+                self._browser = await _launch_browser(self._playwright, self._rendering)
                 return
             await self._stop()
         await self._start()
@@ -144,7 +144,7 @@ async def _start_playwright() -> Playwright:
     return await async_playwright().start()
 
 
-async def launch_browser(playwright: Playwright, rendering: Rendering) -> PlaywrightBrowser:
+async def _launch_browser(playwright: Playwright, rendering: Rendering) -> PlaywrightBrowser:
     """Return a running browser. Raises RenderError if it is missing, does not start, or exits at once."""
     from playwright.async_api import Error as PlaywrightError  # noqa: PLC0415 — an extra
 

@@ -92,10 +92,10 @@ async def take_snapshot(page: BrowserPage, url: str | None, *, max_bytes: int, w
     result = await world.evaluate(f"({script})({stamp!r}, {_MAX_ELEMENTS}, {max_bytes})")
     if "refused" in result:
         raise PageError(PageFault.TOO_LARGE, f"the rendered page has {result['refused']}")
-    return read_snapshot(result, stamp, url, max_bytes)
+    return _read_snapshot(result, stamp, url, max_bytes)
 
 
-def read_snapshot(result: dict[str, Any], stamp: str, url: str | None, max_bytes: int) -> Snapshot:
+def _read_snapshot(result: dict[str, Any], stamp: str, url: str | None, max_bytes: int) -> Snapshot:
     """Return the snapshot from the script's result: `html` with stamps, `boxes` by stamp, and `styles`."""
     html = re.sub(f' {stamp}="[0-9]+"', "", result["html"])
     if (size := len(html.encode())) > max_bytes:
