@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cleaning.blocks import Kind, Reason
 from cleaning.metadata.site_names import letters_of
-from cleaning.structure.quotes import NO_QUOTES, names_speaker
+from cleaning.structure.quotes import NO_QUOTES, introduces_quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -253,7 +253,7 @@ def _belongs(decisions: Sequence[Decision], marks: TextMarks, number: int, befor
 def _is_named(block: Block, number: int, place: _Place) -> bool:
     """Return True for links of a quote that name its speaker ("Ada said:") or its source ("From The Times")."""
     if number == place.first:
-        return number < place.last and (block.text.endswith((":", "\uff1a")) or names_speaker(block.text))
+        return number < place.last and introduces_quote(block.text)
     return block.link_words < block.words <= _MAX_SOURCE_WORDS
 
 

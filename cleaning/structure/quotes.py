@@ -129,6 +129,11 @@ def names_speaker(text: str) -> bool:
     return len(text) <= _MAX_HEAD_CHARS and _SPEAKER.fullmatch(text) is not None
 
 
+def introduces_quote(text: str) -> bool:
+    """Return True for a text that a quote may follow: one that names a speaker, or ends with a colon."""
+    return text.endswith(tuple(_COLONS)) or names_speaker(text)
+
+
 def _is_label(block: Block) -> bool:
     text = block.text
     if text[-1] not in _COLONS and text[:4].lower() not in _LABEL_STARTS:
@@ -298,9 +303,7 @@ class _Search:
         block = self._blocks[number]
         if block.words > _MAX_HEAD_WORDS:
             return False
-        return (
-            block.text.endswith((":", "\uff1a")) or names_speaker(block.text) or self._is_named_head(block.path, path)
-        )
+        return introduces_quote(block.text) or self._is_named_head(block.path, path)
 
     def _is_named_head(self, inner: str, outer: str) -> bool:
         while len(inner) > len(outer):
@@ -315,7 +318,7 @@ class _Search:
         outer = path.rpartition("/")[0]
         if number < 0 or not self._blocks[number].path.startswith(f"{outer}/"):
             return None
-        sibling = "/".join(self._blocks[number].path.split("/", outer.count("/") + 2)[: outer.count("/") + 2])
+        sibling = _child_around(self._blocks[number].path, outer)
         is_short = self._blocks[number].words <= _MAX_HEAD_WORDS and self._first[sibling] == number
         is_named = sibling in self._head_paths or self._is_named_head(self._blocks[number].path, sibling)
         return number if is_short and is_named else None
@@ -354,8 +357,7 @@ class _Search:
     def _is_pair(self, outer: str, label: str) -> bool:
         """Return True if the texts below a label are in one element, and are more than a word or two."""
         blocks = self._blocks[self._first[label] + 1 : self._last[outer] + 1]
-        level = outer.count("/") + 2
-        bodies = {"/".join(block.path.split("/", level)[:level]) for block in blocks}
+        bodies = {_child_around(block.path, outer) for block in blocks}
         return len(bodies) == 1 and outer not in bodies and sum(block.words for block in blocks) >= _MIN_LABELLED_WORDS
 
 
@@ -370,6 +372,12 @@ def _names_quote(names: str) -> bool:
         _QUOTE_NAME.search(name) and not _OTHER_QUOTES.search(name) and not _HEAD_NAME.search(name)
         for name in names.split()
     )
+
+
+def _child_around(path: str, outer: str) -> str:
+    """Return the path of the child of the outer element that holds the element at `path`; `outer` for itself."""
+    level = outer.count("/") + 2
+    return "/".join(path.split("/", level)[:level])
 
 
 def _numbers_of_paths(numbers: Iterable[int], blocks: Sequence[Block]) -> dict[str, int]:
