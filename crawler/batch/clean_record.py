@@ -22,12 +22,12 @@ from xxhash import xxh3_128_intdigest
 
 from cleaning import PageError, clean
 from cleaning.blocks import Metadata, kept_decisions
-from cleaning.terms import normalise
 from crawler.config import Config
 from crawler.fetching.compression import DamagedBodyError, unpack_body
 from crawler.fetching.directives import DirectiveReader, crawler_names, reject_unwanted
 from crawler.fetching.response_filter import Rejection, read_page, reject_status
 from crawler.page import get_header
+from crawler.storage.page_columns import normalised
 from crawler.storage.pages import describe_page, page_names
 from crawler.storage.tables import signed
 from crawler.urls import url_key
@@ -193,7 +193,7 @@ class RecordCleaner:
         columns = describe_page(page) | {
             "headline": names.headline,
             "stated_title": names.stated_title,
-            "modified": _normalised(cleaned.metadata.modified_text),
+            "modified": normalised(cleaned.metadata.modified_text),
             "type": None if cleaned.type is None else cleaned.type.value,
             "markdown": self._markdown.write(cleaned.structure) if config.structure else None,
         }
@@ -262,7 +262,3 @@ def _read_resident(file: FileIO) -> int:
 
 def _signed(bits: int | None) -> int | None:
     return None if bits is None else signed(bits)
-
-
-def _normalised(text: str | None) -> str | None:
-    return None if text is None else normalise(text)

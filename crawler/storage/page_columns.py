@@ -48,39 +48,39 @@ PAGE_COLUMNS: tuple[PageColumn, ...] = (
         indexed=True,
     ),
     PageColumn(
-        "section", "string", "section, as the page or the spider says", lambda page: _on_one_line(page.metadata.section)
+        "section", "string", "section, as the page or the spider says", lambda page: normalised(page.metadata.section)
     ),
-    PageColumn("title", "string", "title of the page", lambda page: _on_one_line(page.metadata.title)),
-    PageColumn("author", "string", "author of the page", lambda page: _on_one_line(page.metadata.author)),
+    PageColumn("title", "string", "title of the page", lambda page: normalised(page.metadata.title)),
+    PageColumn("author", "string", "author of the page", lambda page: normalised(page.metadata.author)),
     PageColumn(
         "published",
         "string",
         "date or time in ISO form, as precise as the page says",
-        lambda page: _on_one_line(page.metadata.published_text),
+        lambda page: normalised(page.metadata.published_text),
     ),
     PageColumn(
         "language",
         "string",
         "language code, mostly of two letters",
-        lambda page: _on_one_line(page.metadata.language),
+        lambda page: normalised(page.metadata.language),
     ),
     PageColumn(
         "description",
         "string",
         "the page's description of itself, as it states it",
-        lambda page: _on_one_line(page.metadata.description),
+        lambda page: normalised(page.metadata.description),
     ),
     PageColumn(
         "keywords",
         "string",
         "its keywords, with commas between them",
-        lambda page: _on_one_line(_listed(page.metadata.keywords)),
+        lambda page: normalised(_listed(page.metadata.keywords)),
     ),
     PageColumn(
         "license",
         "string",
         "address of its licence, or the licence's name",
-        lambda page: _on_one_line(page.metadata.license),
+        lambda page: normalised(page.metadata.license),
     ),
 )
 """The columns, in their order."""
@@ -108,5 +108,6 @@ def _listed(texts: tuple[str, ...]) -> str | None:
     return _COMMA.join(text for text, end in zip(texts, ends, strict=True) if end <= _LISTED_MAX_CHARS) or None
 
 
-def _on_one_line(text: str | None) -> str | None:
+def normalised(text: str | None) -> str | None:
+    """Return a stated text with single spaces, on one line; None if the page does not state it."""
     return None if text is None else normalise(text)

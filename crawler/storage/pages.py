@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, exists, insert, select, update
 from xxhash import xxh64_intdigest
 
-from cleaning.terms import normalise
 from crawler import schedule
 from crawler.config import CLEANING_SETTINGS
 from crawler.redact import redact_arguments
 from crawler.schedule import PageKind, SitemapTrust, VisitHistory, next_visit
 from crawler.storage.headlines import EarlierVisits, PageNames, StatedMetadata, own_version
-from crawler.storage.page_columns import PAGE_COLUMN_NAMES, describe
+from crawler.storage.page_columns import PAGE_COLUMN_NAMES, describe, normalised
 from crawler.storage.tables import (
     address,
     batched,
@@ -331,7 +330,7 @@ def page_names(page: ProcessedPage) -> PageNames:
     """Return the names of a page; a title that the spider states stands for the page's own."""
     metadata = page.fetched.stated.filled_from(page.cleaned.metadata)
     stated_title = page.fetched.stated.title or metadata.stated_title
-    return PageNames(_normalised(metadata.headline), _normalised(stated_title), own_version())
+    return PageNames(normalised(metadata.headline), normalised(stated_title), own_version())
 
 
 def _stated_metadata(names: PageNames | None, columns: Mapping[str, Any]) -> StatedMetadata:
@@ -359,8 +358,8 @@ def describe_page(page: ProcessedPage) -> dict[str, Any]:
     return {
         **describe(fetched.url, replace(cleaned, metadata=metadata)),
         "url_key": url_key(fetched.url, metadata.canonical),
-        "etag": _normalised(fetched.etag),
-        "last_modified": _normalised(fetched.last_modified),
+        "etag": normalised(fetched.etag),
+        "last_modified": normalised(fetched.last_modified),
         "body_hash": xxh64_intdigest(fetched.body),
         "page_fingerprint": page.fingerprint,
         "method": cleaned.method,
@@ -510,10 +509,6 @@ def _published_day(published: str | None) -> date | None:
         return None if published is None else date.fromisoformat(published[:10])
     except ValueError:
         return None
-
-
-def _normalised(text: str | None) -> str | None:
-    return None if text is None else normalise(text)
 
 
 def target_key(record: RequestRecord) -> str:
