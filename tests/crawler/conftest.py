@@ -5,6 +5,9 @@ import textwrap
 import pytest
 from worlds import a_world
 
+from crawler.storage import schema
+from crawler.storage.database import opened_engine
+
 EVERY_LINK = """
     import scrapy
     from crawler.page import page
@@ -25,6 +28,14 @@ ARTICLE = """<!doctype html><title>The river</title><body>
 <p>The river rose in the night, and the bridge at the mill was closed until the morning, said the mayor.</p>
 <p>Nobody was hurt, but <a href="/d">the market</a> of the town, which is held every week, did not take place.</p>
 </article><div class="footer">Copyright 2024 by the town</div>"""
+
+
+@pytest.fixture
+def engine(tmp_path):
+    """The engine of a new SQLite database."""
+    with opened_engine(f"sqlite:///{tmp_path / 'blocks.db'}") as engine:
+        schema.prepare_schema(engine)
+        yield engine
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from crawler.config import Config
 from crawler.config.arguments import RECRAWL
 from crawler.frontier.recrawl import RecrawlChoice, RecrawlGroup, choose_revisits, describe_left, group_revisits
 from crawler.schedule import PageKind, VisitHistory
-from crawler.storage import crawls, due, requests, schema
+from crawler.storage import crawls, due, requests
 from crawler.storage.crawls import CrawlPolicy
-from crawler.storage.database import opened_engine, write_transaction
+from crawler.storage.database import write_transaction
 from crawler.storage.due import Revisit, RevisitRequest
 from crawler.storage.pages import REVISIT_KEY
 from crawler.storage.store import Store
@@ -85,13 +85,6 @@ def test_requests_have_the_key_that_the_spiders_own_would_have():
         priority=0,
     )
     assert second.priority == -1
-
-
-@pytest.fixture
-def engine(tmp_path):
-    with opened_engine(f"sqlite:///{tmp_path / 'blocks.db'}") as engine:
-        schema.prepare_schema(engine)
-        yield engine
 
 
 @pytest.fixture

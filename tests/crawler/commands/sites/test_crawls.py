@@ -9,9 +9,7 @@ from scrapy.spiderloader import SpiderLoader
 from crawler.commands.sites.crawls import plan_crawls, sites_of
 from crawler.config import Config
 from crawler.config.sites import read_sites
-from crawler.storage import schema
 from crawler.storage.crawls import CrawlPolicy
-from crawler.storage.database import opened_engine
 from crawler.storage.store import Store
 from crawler.visit import Outcome, RequestRecord, Visit
 
@@ -33,13 +31,6 @@ def sites(tmp_path):
     path.write_text(SITES, "utf-8")
     settings = Settings({"SPIDER_MODULES": ["spiders"]})
     return read_sites(path, SpiderLoader(settings), settings).sites
-
-
-@pytest.fixture
-def engine(tmp_path):
-    with opened_engine(f"sqlite:///{tmp_path / 'blocks.db'}") as engine:
-        schema.prepare_schema(engine)
-        yield engine
 
 
 @pytest.fixture
