@@ -83,7 +83,7 @@ LONGEST = (
 # The tests of programs that no user runs.
 PROGRAMS = Path(__file__).parent / "programs"
 # Fixtures and modules that start processes, browsers or servers, or read the shared data.
-SLOW_FIXTURES = {"chromium", "crawl", "data", "lasting_world", "new_database", "private_server", "server", "world"}
+SLOW_FIXTURES = set("chromium crawl data either_world lasting_world new_database private_server server world".split())
 SLOW_MODULES = ("multiprocessing", "processes", "small_data", "subprocess")
 # A property takes 40 examples, one that compares a compiled kernel with its pure one 100.
 hypothesis.settings.register_profile("full", deadline=None, max_examples=40)

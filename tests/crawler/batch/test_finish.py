@@ -5,7 +5,10 @@ import json
 import duckdb
 import pandas as pd
 import polars as pl
+import pytest
 from batch_jobs import SHARED, rows
+
+pytestmark = pytest.mark.slow
 
 
 def test_each_kept_block_is_a_block_or_a_sighting(finished):
@@ -34,8 +37,6 @@ def test_a_table_is_read_by_its_folder(finished):
 
 SPARK_READS = """
 from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.slow
 
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 for table in ("pages", "blocks", "sightings"):
