@@ -31,7 +31,7 @@ PLAIN_WORDS = frozenset(
     api app authors base boost browser build check columns comparison config elements env errors failures feeds
     files filters finish formats grid handler index initdb inline input inputs languages live load locks markdown
     middlewares migrations monitoring network output overview postgresql progress proxy queries quotes redirects
-    reports requests rows run search serialize serve sources sqlite step steps storage summary tables terminal
+    reports requests routes rows run search serialize serve sources sqlite step steps storage summary tables terminal
     titles training upgrade urls values
     """.split()
 )

@@ -11,7 +11,7 @@ from crawler.web.records import Problem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from crawler.web.views import View
+    from crawler.web.routes import View
 
 VERSION = "1"
 DESCRIPTION_PATH = "/api/openapi.json"

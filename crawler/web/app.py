@@ -22,12 +22,12 @@ from crawler.storage.database import read_transaction
 from crawler.web.api import DESCRIPTION_PATH, describe_api
 from crawler.web.guard import FRAME_POLICY, Access, Guard
 from crawler.web.live import LiveFigures
-from crawler.web.originals import OriginalQuestion, render_original
-from crawler.web.pages import find_page
 from crawler.web.records import Problem, Question
 from crawler.web.render import Renderer, read_static
+from crawler.web.routes import View, make_views
 from crawler.web.snapshot import DatabaseSnapshot
-from crawler.web.views import View, make_views
+from crawler.web.views.originals import OriginalQuestion, render_original
+from crawler.web.views.pages import find_page
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

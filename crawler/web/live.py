@@ -10,7 +10,7 @@ from msgspec import json
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from crawler.errors import StoreError
-from crawler.web.overview import open_crawls
+from crawler.web.views.overview import open_crawls
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

@@ -24,7 +24,7 @@ from starlette.responses import Response
 from cleaning.blocks import Reason
 from crawler.reports.inert_page import make_environment, read_style
 from crawler.storage.page_columns import PAGE_COLUMN_NAMES
-from crawler.web.originals import usable_methods
+from crawler.web.views.originals import usable_methods
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from crawler.web.records import Question, Record, SearchQuestion
-    from crawler.web.views import View
+    from crawler.web.routes import View
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _MARKS = re.compile(r"\[([^\]]+)\]\([^)]*\)|`")

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from lxml import html as lxml_html
 
-from crawler.web.views import make_views
+from crawler.web.routes import make_views
 
 VIEWS = make_views()
 _ADDRESSES = {"site": "example.org", "page": 1, "block": 1}

@@ -15,7 +15,7 @@ from sqlalchemy import update
 from crawler.storage.database import opened_engine
 from crawler.storage.store import Store
 from crawler.storage.tables import request
-from crawler.web.views import make_views
+from crawler.web.routes import make_views
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
 RUN_AXE = "axe.run(document, {iframes: false}).then(found => found.violations.map(one => [one.id, one.nodes[0].html]))"

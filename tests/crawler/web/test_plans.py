@@ -12,9 +12,9 @@ from crawler.config import Config
 from crawler.errors import NotStoredError
 from crawler.storage.database import opened_engine, read_transaction
 from crawler.storage.tables import page
-from crawler.web.pages import find_page
+from crawler.web.routes import make_views
 from crawler.web.snapshot import DatabaseSnapshot
-from crawler.web.views import make_views
+from crawler.web.views.pages import find_page
 
 VALUES = {"site": {"site": "example.org"}, "page": {"page": 2}, "block": {"block": 1}, "methods": {"page": 2}}
 # Both are read once in minutes, and kept.

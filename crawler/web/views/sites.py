@@ -9,9 +9,9 @@ from sqlalchemy import func, select
 
 from crawler.errors import NotStoredError
 from crawler.storage.tables import block, document_frequency, host, near_duplicate_page, page, section, site
-from crawler.web.overview import crawls_by_id, sum_counts
 from crawler.web.records import BoilerplateText, PageRow, SectionRow, SiteList, SiteRecord, SiteRow, SlowHost
 from crawler.web.snapshot import ROWS, number_of, split_page
+from crawler.web.views.overview import crawls_by_id, sum_counts
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection

@@ -15,7 +15,6 @@ from crawler.redact import redact_text
 from crawler.storage.crawls import is_due
 from crawler.storage.pages import PAGE_HISTORY, SECTION_HISTORY, page_history, section_history
 from crawler.storage.tables import crawl, page, request, section
-from crawler.web.overview import count_due
 from crawler.web.records import (
     DueDay,
     DueRow,
@@ -27,6 +26,7 @@ from crawler.web.records import (
     SettingRow,
 )
 from crawler.web.snapshot import ROWS, split_page
+from crawler.web.views.overview import count_due
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crawler.web import records
-from crawler.web.blocks import read_block, read_families
-from crawler.web.originals import read_methods
-from crawler.web.overview import read_crawls, read_overview
-from crawler.web.pages import read_page
-from crawler.web.search import read_search
-from crawler.web.sites import read_site, read_sites
 from crawler.web.snapshot import CachedValue
-from crawler.web.work import read_failures, read_schedule, read_settings
+from crawler.web.views.blocks import read_block, read_families
+from crawler.web.views.originals import read_methods
+from crawler.web.views.overview import read_crawls, read_overview
+from crawler.web.views.pages import read_page
+from crawler.web.views.search import read_search
+from crawler.web.views.sites import read_site, read_sites
+from crawler.web.views.work import read_failures, read_schedule, read_settings
 
 if TYPE_CHECKING:
     from crawler.web.snapshot import DatabaseSnapshot
