@@ -7,6 +7,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import newspapers
 import pytest
 import shown_pages
 from scrapy.settings import Settings
@@ -27,6 +28,18 @@ def url(request, tmp_path_factory):
         url = f"sqlite:///{tmp_path_factory.mktemp('web') / 'blocks.db'}"
     with opened_engine(url) as engine:
         shown_pages.fill(engine)
+    return url
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def newspapers_url(request, tmp_path_factory):
+    """The URL of a database of twenty newspapers after three weeks, which is only read."""
+    if request.param == "postgresql":
+        url = request.getfixturevalue("new_database")()
+    else:
+        url = f"sqlite:///{tmp_path_factory.mktemp('newspapers') / 'blocks.db'}"
+    with opened_engine(url) as engine:
+        newspapers.fill(engine)
     return url
 
 
@@ -92,6 +105,18 @@ def serving():
 def ask(port):
     """Ask the server for a path."""
     return lambda path, headers=None, method="GET": ask_at(port, path, headers, method)
+
+
+@pytest.fixture(scope="session")
+def newspapers_port(newspapers_url):
+    with served(newspapers_url) as port:
+        yield port
+
+
+@pytest.fixture
+def ask_newspapers(newspapers_port):
+    """Ask the server that shows the newspapers for a path."""
+    return lambda path: ask_at(newspapers_port, path)
 
 
 @pytest.fixture
