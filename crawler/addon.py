@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,10 +134,11 @@ class Cleaning:
         _leave_to_project(settings)
         if Blocksieve in addons_in_use(settings):
             raise ConfigError("ADDONS has crawler.addon.Blocksieve and crawler.addon.Cleaning; remove one of them")
-        _check_host_project(settings)
+        config = Config.read(settings)
+        _check_host_project(config, settings)
         if self._looks_only:
             return
-        _with_database_settings(settings)
+        use_database_settings(settings, read_settings(config.database_url))
         _warn_of_missing_core()
         _warn_of_misspelt(settings)
         settings.setdefault_in_component_priority_dict(
@@ -176,7 +178,9 @@ def _warn_of_misspelt(settings: BaseSettings) -> None:
 
 def _settle_method(settings: BaseSettings, *, looks_only: bool) -> Config:
     """Return the settings, with RENDER for a method that needs it. Raises ConfigError if the method cannot work."""
-    config = Config.read(settings) if looks_only else _with_database_settings(settings)
+    config = Config.read(settings)
+    if not looks_only:
+        config = config.with_database_settings(settings, read_settings(config.database_url))
     if config.profile in PROFILES:
         logger.info("This crawl repeats the system of a paper: %s", PROFILES[config.profile].paper)
     method, needs = config.cleaning_method, METHODS[config.cleaning_method].needs
@@ -189,13 +193,7 @@ def _settle_method(settings: BaseSettings, *, looks_only: bool) -> Config:
     if settings.get(name_in_use("RENDER", settings)) is not None:
         raise ConfigError(f"CLEANING_METHOD={method} needs the layout of pages from a browser: unset RENDER=false")
     set_ours(settings, "RENDER", value=True, priority="addon")
-    return Config.read(settings)
-
-
-def _with_database_settings(settings: BaseSettings) -> Config:
-    """Return the settings. The database gives the values of settings that nothing else sets."""
-    use_database_settings(settings, read_settings(Config.read(settings).database_url))
-    return Config.read(settings)
+    return replace(config, render=True)
 
 
 def _add_components(settings: BaseSettings) -> None:
@@ -354,8 +352,7 @@ def _leave_to_project(settings: BaseSettings) -> None:
             logger.info("%s is %r; the add-on Cleaning takes it for a setting of the project's own", name, value)
 
 
-def _check_host_project(settings: BaseSettings) -> None:
-    config = Config.read(settings)
+def _check_host_project(config: Config, settings: BaseSettings) -> None:
     for name in _UNUSED_BY_CLEANING:
         if value := getattr(config, name.lower()):
             raise ConfigError(

@@ -16,7 +16,7 @@ from scrapy.http import TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from cleaning.declare import integer, option, required, text, words_of
-from crawler.config import Config, config_of
+from crawler.config import Config, config_of, read_setting
 from crawler.config.names import set_ours
 from crawler.context import context_of
 from crawler.discovery.feeds import FeedEntry, FeedKind, FeedProblem, read_listing
@@ -406,7 +406,7 @@ def _apply_portal_settings(
     rendered = [portal.name for portal in portals if portal.render]
     if rendered and not config.render:
         set_ours(settings, "RENDER", value=True, priority="spider")
-        if not Config.read(settings).render:
+        if not read_setting("RENDER", settings):
             raise ConfigError(f"RENDER=false, but the row of {rendered[0]!r} says render = true")
 
 

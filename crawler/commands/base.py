@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cleaning.structure.clean_page import LINK_FORMS
-from crawler.config import Config, misspelt_settings, use_database_settings
+from crawler.config import Config, misspelt_settings
 from crawler.errors import SetupError
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
@@ -21,27 +22,32 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
 
-class BlocksieveCommand:
-    """Mixin for a command that prints a result and does not run Scrapy's crawler process.
+class ConfiguredCommand:
+    """Mixin for a command that reads Blocksieve's settings.
 
     It does not derive from ScrapyCommand, because Scrapy would take it for a command itself.
     """
 
+    settings: Settings | None
+
+    @cached_property
+    def config(self) -> Config:
+        """Blocksieve's settings, read once. Raises ConfigError for an invalid one."""
+        assert self.settings is not None  # set by scrapy.cmdline
+        return Config.read(self.settings)
+
+
+class BlocksieveCommand(ConfiguredCommand):
+    """Mixin for a command that prints a result and does not run Scrapy's crawler process."""
+
     requires_crawler_process: bool = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-    settings: Settings | None
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)  # type: ignore[misc] # of ScrapyCommand, the next class of each command
         assert self.settings is not None
         for sentence in misspelt_settings(self.settings):
             print_error(sentence)
-
-    @property
-    def config(self) -> Config:
-        """Blocksieve's settings. Raises ConfigError for an invalid one."""
-        assert self.settings is not None  # set by scrapy.cmdline
-        return Config.read(self.settings)
 
     @contextmanager
     def database(self) -> Iterator[Engine]:
@@ -53,7 +59,8 @@ class BlocksieveCommand:
     def use_database_settings(self) -> Config:
         """Return the settings. The database gives the values of settings that nothing else sets."""
         assert self.settings is not None  # set by scrapy.cmdline
-        use_database_settings(self.settings, schema.read_settings(self.config.database_url))
+        kept = schema.read_settings(self.config.database_url)
+        self.config = self.config.with_database_settings(self.settings, kept)
         return self.config
 
 

@@ -102,7 +102,7 @@ class CompareCommand(BlocksieveCommand, ScrapyCommand):
         options = Options.read({"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs)
         target = _open(name, opts.url, options.max_bytes, self.settings)
         boilerplate = SiteBoilerplate(target.sources, options.max_bytes)
-        browser = offline_browser(self.settings, options.max_bytes)
+        browser = offline_browser(config, self.settings, options.max_bytes)
         with ExitStack() as stack:
             plan = make_plan(opts.chosen, boilerplate, lambda: stack.enter_context(browser))
             writers: list[ComparisonWriter] = [ComparisonJson(sys.stdout, target, plan)] if opts.json else []

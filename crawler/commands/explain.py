@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -29,10 +29,9 @@ from crawler.time_limit import time_limit
 if TYPE_CHECKING:
     import argparse
 
-    from scrapy.settings import BaseSettings
-
     from cleaning.blocks import Page
     from cleaning.structure.clean_page import CleanPage
+    from crawler.fetching.render.browser import Browser
     from crawler.reports.explain import PageToExplain
 
 _DEFAULT_ROWS = 500
@@ -100,11 +99,12 @@ class ExplainCommand(BlocksieveCommand, ScrapyCommand):
         assert self.settings is not None  # set by scrapy.cmdline
         config = self.config
         options = {"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs
-        settings, max_bytes = self.settings, Options.read(options).max_bytes
-        page = find_page(name, opts.url, settings, max_bytes=max_bytes, refetch=opts.fetch)
+        max_bytes = Options.read(options).max_bytes
+        browser = offline_browser(config, self.settings, max_bytes)
+        page = find_page(name, opts.url, config, self.settings, max_bytes=max_bytes, refetch=opts.fetch)
         stored = None if page.contents is None else page.contents.method
         method = opts.method or (stored if stored in METHODS else None) or config.cleaning_method
-        explanation = explain_found(page, method, options, config, lambda: _rendered(page, options, settings))
+        explanation = explain_found(page, method, options, config, lambda: _rendered(page, browser))
         if opts.html:
             write_page(Path(opts.html), explanation_page(explanation, page))
         if markdown is not None:
@@ -126,6 +126,6 @@ def _write_markdown(out: Path, page: PageToExplain, cleaned: CleanPage, seconds:
         replace_file(out, markdown.encode())
 
 
-def _rendered(page: PageToExplain, options: dict[str, Any], settings: BaseSettings) -> Page:
-    with offline_browser(settings, Options.read(options).max_bytes) as browser:
+def _rendered(page: PageToExplain, browser: Browser) -> Page:
+    with browser:
         return browser.render(page.loaded.body, page.url, page.loaded.content_type)

@@ -131,7 +131,7 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
             set_ours(self.settings, "CLEANING_METHOD", opts.method, "cmdline")
         config = self.use_database_settings()
         archive = Path(args[0]).expanduser().resolve() if args else None
-        plan = _make_plan(config, command_line_settings(self.settings), opts, archive)
+        plan = _make_plan(config, command_line_settings(config, self.settings), opts, archive)
         source = None if archive is None else _open(archive, config)
         bodies: PageBodies = StoredBodies() if source is None else ArchivedBodies(source, config.page_max_bytes)
         # The store opens the database itself: this checks that it exists and has the current schema.

@@ -21,6 +21,7 @@ from rich.text import Text
 from scrapy.exceptions import UsageError
 
 from crawler import schedule, urls
+from crawler.commands.base import ConfiguredCommand
 from crawler.commands.crawl import CrawlCommand, exit_code_of
 from crawler.commands.parallel.crawls import CrawlStart, ParallelCrawls, WaitingCrawl
 from crawler.commands.parallel.feeds import SharedFeeds
@@ -74,7 +75,7 @@ class RecrawlRun:
     runs_elsewhere: bool = False
 
 
-class RecrawlCommand(CrawlCommand):
+class RecrawlCommand(ConfiguredCommand, CrawlCommand):
     def syntax(self) -> str:
         return "[--due] [--site SITE] [--url URL] [--section URL] [--limit N] [--dry-run] [--json] [-a NAME=VALUE]"
 
@@ -127,7 +128,7 @@ class RecrawlCommand(CrawlCommand):
 
     def _recrawl(self, choice: RecrawlChoice, opts: argparse.Namespace) -> int:
         assert self.settings is not None
-        config = Config.read(self.settings)
+        config = self.config
         now = datetime.now(UTC)
         with opened_engine(config.database_url, must_exist=True) as engine:
             schema.check_schema(engine)
@@ -165,7 +166,7 @@ class RecrawlCommand(CrawlCommand):
     def _changes(self, group: RecrawlGroup) -> dict[str, Any]:
         """Return the settings of the command line that change how the pages of a group are read."""
         assert self.settings is not None
-        return changed_settings(group.settings, command_line_settings(self.settings))
+        return changed_settings(group.settings, command_line_settings(self.config, self.settings))
 
     def _announce_changes(self, planned: Sequence[RecrawlGroup]) -> None:
         """Print which pages the command line lets be read in another way than before."""

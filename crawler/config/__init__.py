@@ -71,6 +71,9 @@ PAGE_SETTINGS = (
 CLEANING_SETTINGS = (PROFILE, "CLEANING_METHOD", "CLEANING_OPTIONS", "STRUCTURE")
 """The part of PAGE_SETTINGS that `scrapy reclean` uses. A page that no crawl can visit again has only these."""
 
+REVISIT_BOUNDS = ("REVISIT_MIN_SECONDS", "REVISIT_MAX_SECONDS")
+"""The settings that are checked together, by `check_revisits`."""
+
 _DAY = 86_400.0
 _YEAR = 365 * _DAY
 _MAX_PATTERNS = 100
@@ -514,15 +517,13 @@ class Config(
         longest, and for an unknown name that begins with BLOCKSIEVE_.
         """
         check_aliases(settings, declared_settings())
-        config = cls(**{setting.name: read_value(setting, settings) for setting in declared_settings().values()})
-        try:
-            config.revisits  # noqa: B018 — raises
-        except ValueError as error:
-            raise ConfigError(
-                f"REVISIT_MIN_SECONDS is {config.revisit_min_seconds} and REVISIT_MAX_SECONDS is "
-                f"{config.revisit_max_seconds}; the first must not be larger"
-            ) from error
-        return config
+        check_revisits(settings)
+        return cls(**{setting.name: read_value(setting, settings) for setting in declared_settings().values()})
+
+    def with_database_settings(self, settings: BaseSettings, kept: Mapping[str, Any]) -> Config:
+        """Return this configuration with the values that the database keeps; `settings` get them too."""
+        use_database_settings(settings, kept)
+        return replace(self, **{name.lower(): read_setting(name, settings) for name in DATABASE_SETTINGS})
 
     @property
     def revisits(self) -> RevisitBounds:
@@ -569,9 +570,9 @@ def _as_json(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def command_line_settings(settings: BaseSettings) -> dict[str, Any]:
+def command_line_settings(config: Config, settings: BaseSettings) -> dict[str, Any]:
     """Return the settings of the command line, and of its profile, that decide how pages are read."""
-    values = Config.read(settings).page_settings
+    values = config.page_settings
     names = {name for name in values if is_on_command_line(settings, name)}
     if PROFILE in names:
         names |= profile_settings(settings).keys() & values.keys()
@@ -603,6 +604,22 @@ def themes() -> tuple[type[Theme], ...]:
 def declared_settings() -> dict[str, Option]:
     """Return the declared settings by their names in capitals, theme by theme."""
     return {setting.name.upper(): setting for theme in themes() for setting in declared_options(theme).values()}
+
+
+def read_setting(name: str, settings: BaseSettings) -> Any:
+    """Return the value of one of our settings. Raises ConfigError for a value that it does not take."""
+    return read_value(declared_settings()[name], settings)
+
+
+def check_revisits(settings: BaseSettings) -> None:
+    """Raise ConfigError if the shortest time between visits is above the longest."""
+    shortest, longest = (read_setting(name, settings) for name in REVISIT_BOUNDS)
+    try:
+        RevisitBounds(shortest, longest)
+    except ValueError as error:
+        raise ConfigError(
+            f"REVISIT_MIN_SECONDS is {shortest} and REVISIT_MAX_SECONDS is {longest}; the first must not be larger"
+        ) from error
 
 
 def misspelt_settings(settings: BaseSettings) -> list[str]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scrapy.settings import BaseSettings
-
 from cleaning.declare import did_you_mean
-from crawler.config import Config, declared_settings
+from crawler.config import REVISIT_BOUNDS, check_revisits, declared_settings
 from crawler.config.names import ALIAS_PREFIX
 from crawler.config.profiles import PROFILE, is_overridden, profile_settings
 from crawler.config.values import given_value, read_value, set_by
@@ -16,6 +14,8 @@ from crawler.errors import ConfigError
 from crawler.redact import REDACTED, looks_secret, redact_arguments, redact_text
 
 if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
     from cleaning.declare import Option
 
 
@@ -79,7 +79,8 @@ def _explained(setting: Option, settings: BaseSettings) -> ExplainedSetting:
     by_profile = name in profile_settings(settings) and is_overridden(name, settings)
     try:
         value = read_value(setting, settings)
-        Config.read(BaseSettings({name: value}))  # checks what concerns several settings
+        if name in REVISIT_BOUNDS:
+            check_revisits(settings)
     except ConfigError as error:
         problem = redact_text(str(error))
     return ExplainedSetting(

@@ -21,7 +21,6 @@ from cleaning.leaves import walk
 from cleaning.methods import METHODS, informative_sections
 from cleaning.parse import parse
 from cleaning.terms import tokenise
-from crawler.config import Config
 from crawler.config.names import name_in_use
 from crawler.errors import CompareError, RenderError, TimeLimitError
 from crawler.fetching.render.browser import Browser
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from cleaning.clean import DecidedLeaf
     from cleaning.leaves import Leaf
     from cleaning.options import Options
+    from crawler.config import Config
     from crawler.reports.sources import LoadedPage, UnreadPage
 
 logger = logging.getLogger(__name__)
@@ -192,9 +192,8 @@ def read_methods(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def offline_browser(settings: BaseSettings, max_bytes: int) -> Browser:
+def offline_browser(config: Config, settings: BaseSettings, max_bytes: int) -> Browser:
     """Return a browser for saved pages; scripts, which mostly need their site, run only if RENDER_JAVASCRIPT is set."""
-    config = Config.read(settings)
     javascript = settings.get(name_in_use("RENDER_JAVASCRIPT", settings)) is not None and config.render_javascript
     return Browser(Rendering.of(config), network=False, javascript=javascript, max_bytes=max_bytes)
 

@@ -16,7 +16,6 @@ from cleaning.methods.weighted import DistinctBlock
 from cleaning.options import Options
 from cleaning.page_fingerprint import Fingerprinter
 from cleaning.parse import parse
-from crawler.config import Config
 from crawler.errors import CompareError, StoreError, StoreMissingError, TimeLimitError
 from crawler.reports.fetch import fetch_page
 from crawler.reports.sources import LoadedPage, NoPage, is_address, open_target
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from cleaning.blocks import Block, Decision
     from cleaning.leaves import Leaf
     from cleaning.structure.clean_page import CleanPage
+    from crawler.config import Config
     from crawler.storage.queries import PageContents, StoredText
 
 
@@ -223,7 +223,7 @@ class PageToExplain:
 
 
 def find_page(
-    name: str, url: str | None, settings: BaseSettings, *, max_bytes: int, refetch: bool = False
+    name: str, url: str | None, config: Config, settings: BaseSettings, *, max_bytes: int, refetch: bool = False
 ) -> PageToExplain:
     """Return the page that a file, `-` or an address names; `url` is the address that a saved page came from.
 
@@ -239,7 +239,7 @@ def find_page(
             return PageToExplain(source.name, source.url, HtmlOrigin.FILE, source.load())
         except NoPage as error:
             raise CompareError(f"{source.name}: {error.reason}: {error}") from error
-    contents = _stored_contents(name, Config.read(settings).database_url, refetch=refetch)
+    contents = _stored_contents(name, config.database_url, refetch=refetch)
     if contents is not None and contents.html is not None and not refetch:
         loaded = LoadedPage(contents.html, contents.encoding)
         return PageToExplain(contents.url, known_url(contents.url), HtmlOrigin.STORED, loaded, contents)

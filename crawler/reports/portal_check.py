@@ -17,7 +17,7 @@ from scrapy import Request, Spider
 from scrapy.http import TextResponse
 
 from cleaning import PageError, clean, parse
-from crawler.config import Config
+from crawler.config import config_of
 from crawler.discovery.feeds import FeedKind, FeedProblem, read_listing
 from crawler.errors import ConfigError, ReplayError
 from crawler.fetching.response_filter import ResponseRejected
@@ -255,7 +255,7 @@ class _LiveCheckSpider(Spider):
     async def parse(self, response: Response) -> None:
         about = response.meta["about"]
         if about["column"] in _FEED_COLUMNS:
-            seconds = Config.read(self.settings).cleaning_seconds
+            seconds = config_of(self.crawler).cleaning_seconds
             listed = await asyncio.to_thread(read_listing, response, datetime.now(UTC), _ENTRIES_MAX, seconds)
             if isinstance(listed, FeedProblem):
                 self._note(about, response, problem=f"it is not a feed or sitemap: {listed}")

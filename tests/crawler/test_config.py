@@ -60,7 +60,7 @@ def test_every_setting_that_decides_what_is_stored_is_kept_with_pages_or_by_the_
 def test_the_database_s_settings_take_the_place_of_defaults_only():
     kept = Config(dedup_scope="site", dedup_distance=1, boilerplate_min_pages=7).database_settings
     plain = make_settings()
-    use_database_settings(plain, kept)
+    assert Config.read(plain).with_database_settings(plain, kept) == Config.read(plain)
     assert Config.read(plain).database_settings == kept
     assert explain_setting("DEDUP_SCOPE", plain).set_by == "database"
     project = make_settings(DEDUP_SCOPE="page")
@@ -71,13 +71,18 @@ def test_the_database_s_settings_take_the_place_of_defaults_only():
     assert (Config.read(profile).dedup_scope, Config.read(profile).dedup_distance) == ("off", 1)
 
 
+def read_command_line(priority, **values):
+    settings = make_settings(priority, **values)
+    return command_line_settings(Config.read(settings), settings)
+
+
 def test_the_command_line_changes_how_a_page_is_read_and_may_end_its_profile():
     stored = read(PROFILE="pab2015").page_settings
-    assert changed_settings(stored, command_line_settings(make_settings("project", CLEANING_METHOD="eniw"))) == {}
-    overrides = command_line_settings(make_settings("cmdline", CLEANING_METHOD="eniw"))
+    assert changed_settings(stored, read_command_line("project", CLEANING_METHOD="eniw")) == {}
+    overrides = read_command_line("cmdline", CLEANING_METHOD="eniw")
     assert changed_settings(stored, overrides) == {"CLEANING_METHOD": "eniw", "PROFILE": "none"}
-    assert changed_settings(stored, command_line_settings(make_settings("cmdline", CLEANING_METHOD="pab"))) == {}
-    other = command_line_settings(make_settings("cmdline", PROFILE="subtree", STRUCTURE="true"))
+    assert changed_settings(stored, read_command_line("cmdline", CLEANING_METHOD="pab")) == {}
+    other = read_command_line("cmdline", PROFILE="subtree", STRUCTURE="true")
     assert changed_settings(stored, other).keys() == {"PROFILE", "CLEANING_METHOD", "CLEANING_OPTIONS", "STRUCTURE"}
 
 

@@ -18,7 +18,6 @@ from scrapy.exceptions import UsageError
 from crawler.batch.duplicates import BLOCKS_PER_TASK
 from crawler.batch.filters import RecordFilter
 from crawler.commands.base import BlocksieveCommand, add_markdown_options, markdown_form, needs_extra
-from crawler.config import Config
 from crawler.config.names import set_ours
 from crawler.errors import BatchError, ConfigError
 from crawler.monitoring.exit_status import CANONICAL_STAT
@@ -131,7 +130,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         with needs_extra("scrapy batch", "cluster" if opts.engine == "ray" else "batch"):
             from crawler.batch.job import BatchOptions, batch_settings, run_batch  # noqa: PLC0415 — an extra
         assert self.settings is not None
-        config = Config.read(self.settings)
+        config = self.config
         markdown = markdown_form(opts, MarkdownForm())
         if markdown != MarkdownForm() and not config.structure:
             raise ConfigError("--links and --no-html are for Markdown, which needs -s STRUCTURE=True")

@@ -31,7 +31,6 @@ from crawler.commands.recrawl import (
     processes_each,
 )
 from crawler.commands.sites.crawls import plan_crawls, sites_of
-from crawler.config import Config
 from crawler.config.sites import crawl_identity, read_sites, select_sites
 from crawler.errors import ConfigError, CrawlerError
 from crawler.health import alerts, records
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from crawler.commands.sites.crawls import SiteCrawlPlan
+    from crawler.config import Config
     from crawler.config.sites import SiteEntry, SitesFile
     from crawler.frontier.recrawl import RecrawlGroup
     from crawler.health.records import SiteHealth
@@ -117,17 +117,13 @@ class SitesCommand(RecrawlCommand):
             self.exitcode = EXIT_USAGE
 
     @property
-    def _config(self) -> Config:
-        return Config.read(self._all_settings)
-
-    @property
     def _all_settings(self) -> BaseSettings:
         assert self.settings is not None
         return self.settings
 
     def _read(self, opts: argparse.Namespace) -> tuple[Path, SitesFile]:
         assert self.crawler_process is not None
-        path = Path(opts.file or self._config.sites_file).expanduser()
+        path = Path(opts.file or self.config.sites_file).expanduser()
         return path, read_sites(path, self.crawler_process.spider_loader, self._all_settings)
 
     def _valid_sites(self, names: Sequence[str], opts: argparse.Namespace) -> Mapping[str, SiteEntry]:
@@ -162,7 +158,7 @@ class SitesCommand(RecrawlCommand):
     # crawl
 
     def _crawl_sites(self, names: list[str], opts: argparse.Namespace) -> int:
-        sites, config = self._valid_sites(names, opts), self._config
+        sites, config = self._valid_sites(names, opts), self.config
         with opened_engine(config.database_url) as engine:
             schema.prepare_schema(engine)
             with read_transaction(engine) as connection:
@@ -232,7 +228,7 @@ class SitesCommand(RecrawlCommand):
     # status
 
     def _status(self, names: list[str], opts: argparse.Namespace) -> int:
-        sites, config = self._valid_sites(names, opts), self._config
+        sites, config = self._valid_sites(names, opts), self.config
         with opened_engine(config.database_url, must_exist=True) as engine:
             schema.check_schema(engine)
             with read_transaction(engine) as connection:
@@ -259,7 +255,7 @@ class SitesCommand(RecrawlCommand):
     def _alerts(self, names: list[str], opts: argparse.Namespace) -> int:
         if names:
             raise ConfigError(f"alerts takes no site, but {names[0]!r} is given")
-        config = self._config
+        config = self.config
         if opts.test:
             return _send_test(config)
         with opened_engine(config.database_url, must_exist=True) as engine:

@@ -59,6 +59,14 @@ def test_one_bad_setting_does_not_hinder_the_explanation_of_others():
     assert [name for name, problem in problems.items() if problem] == ["DEDUP_DISTANCE"]
 
 
+def test_times_between_visits_are_checked_beside_each_other():
+    both = {"REVISIT_MIN_SECONDS": 4e6, "REVISIT_MAX_SECONDS": 5e6}
+    assert not any(setting.problem for setting in explain_settings(make_settings(**both)))
+    problems = {setting.name: setting.problem for setting in explain_settings(make_settings(REVISIT_MIN_SECONDS=4e6))}
+    assert {name for name, problem in problems.items() if problem} == both.keys()
+    assert "REVISIT_MIN_SECONDS is 4000000.0 and REVISIT_MAX_SECONDS is" in problems["REVISIT_MAX_SECONDS"]
+
+
 def test_no_password_is_shown():
     for url in ("postgresql+psycopg://u:secret@host/x", "nonsense://u:secret@host"):
         assert "secret" not in repr(explain_setting("DATABASE_URL", make_settings(DATABASE_URL=url)))
