@@ -25,14 +25,32 @@ UNTESTED = {
 }
 # A variable says what it holds, and a function what it does; these words do not.
 PRONOUNS = frozenset("found one each some shown made asked given settled its past it at p r".split())
-# Words of modules' names that mean what they mean elsewhere.
+# Words of modules' names that mean here what they mean elsewhere; each letter begins a line.
 PLAIN_WORDS = frozenset(
     """
-    api app authors base boost browser build check columns comparison config elements env errors failures feeds
-    files filters finish formats grid handler index initdb inline input inputs languages live load locks markdown
-    middlewares migrations monitoring network output overview postgresql progress proxy queries quotes redirects
-    reports requests routes rows run search serialize serve sources sqlite step steps storage summary tables terminal
-    titles training upgrade urls values
+    ablation adapters addon addresses alerts annotate annotations answers api app arguments article author authors
+    backend base blocks blocksieve boost browser build
+    candidates card check chunks classifier columns compare comparison completion config context
+    database datatrove date decide default demo descriptions detection diff discovery domains draw
+    elements embedded env errors exit explain explanation export exposition extract
+    failures feed feeds fetch fetching file files filter filters finish fit folds footnotes formats formulas
+    fragment
+    grid ground guard
+    handler
+    index initdb inline input inputs
+    languages lazy limit live load locks
+    markdown markup members metrics middlewares migrations model monitoring
+    names native network
+    options output overview
+    parallel pauses postgresql processing progress prose proxy prune
+    queries quotes
+    reading record records redact redirects render rendering reports requests response retry revalidation routes
+    rows run
+    schedule scheduler search segments serialize serve shipped sources sqlite status step steps storage summary
+    tables terminal throttling title titles training truth
+    upgrade urls
+    values views visibility
+    warc web word work worker workers
     """.split()
 )
 # Folders that still have them, and assign from two calls.
