@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
-if TYPE_CHECKING:
+
     Floats = NDArray[np.float64]
-if TYPE_CHECKING:
     Positions = NDArray[np.int32]
 
 BITS = 64
@@ -108,17 +107,6 @@ def digest_terms(sequence: Sequence[str]) -> int:
 def distance(a: int, b: int) -> int:
     """Return the number of differing bits (0 to 64)."""
     return (a ^ b).bit_count()
-
-
-def term_weights(sequence: Sequence[str], *, weighting: Weighting = "modified") -> dict[str, float]:
-    """Return each unique term's weight w(t) = (f(t) + sum of 1/distance) / number of unique terms; {} if empty.
-
-    weighted.txt, TWC-PFM. A fingerprint omits the division, which changes no sign.
-    """
-    unique = _numbered(sequence)
-    if not unique:
-        return {}
-    return dict(zip(unique, (_weights(sequence, unique, weighting) / len(unique)).tolist(), strict=True))
 
 
 class NearMatch(NamedTuple, Generic[Item]):

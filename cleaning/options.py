@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Favour = Literal["balanced", "precision", "recall"]
-FAVOURS: tuple[Favour, ...] = get_args(Favour)
+_FAVOURS: tuple[Favour, ...] = get_args(Favour)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Options:
     )
     favour: Favour = option(
         "balanced",
-        one_of(FAVOURS),
+        one_of(_FAVOURS),
         "default: what matters more for a doubtful block. `precision` drops it, `recall` keeps it.",
     )
     comments: bool = option(False, switch(), "default: keep readers' comments on every type of page.")

@@ -70,7 +70,7 @@ class ChangePrior:
 
 # The means are 4, 0.5 (at publication) and 0.1 changes a day. Shapes below 1 allow for pages that never change and for
 # pages that change a hundred times as often. A handful of visits outweighs the prior.
-CHANGE_PRIORS = {
+_CHANGE_PRIORS = {
     PageKind.SECTION: ChangePrior(0.5, 0.125),
     PageKind.ARTICLE: ChangePrior(0.3, 0.6),
     PageKind.OTHER: ChangePrior(0.3, 3.0),
@@ -84,20 +84,20 @@ def clock_speed(kind: PageKind, age_days: float) -> float:
     return _MIN_SPEED + (1 - _MIN_SPEED) / (1 + age_days / _HALF_DAYS)
 
 
-def clock_days(kind: PageKind, age_days: float) -> float:
+def _clock_days(kind: PageKind, age_days: float) -> float:
     """Return the time on a page's own clock at an age; 0 at birth."""
     if kind is not PageKind.ARTICLE:
         return age_days
     return _MIN_SPEED * age_days + (1 - _MIN_SPEED) * _HALF_DAYS * math.log1p(age_days / _HALF_DAYS)
 
 
-def days_until_clock(kind: PageKind, age_days: float, own_days: float) -> float:
+def _days_until_clock(kind: PageKind, age_days: float, own_days: float) -> float:
     """Return the days that a page's own clock takes to advance by `own_days`, starting at an age."""
-    goal = clock_days(kind, age_days) + own_days
+    goal = _clock_days(kind, age_days) + own_days
     age = age_days
     # The clock only slows down, so Newton's steps approach the goal from below.
     for _ in range(20):
-        step = (goal - clock_days(kind, age)) / clock_speed(kind, age)
+        step = (goal - _clock_days(kind, age)) / clock_speed(kind, age)
         age += step
         if step <= 1e-6 * age:
             break
@@ -144,7 +144,7 @@ class VisitHistory:
 
     def own_days(self, time: datetime) -> float:
         """Return the time on the page's own clock, in days."""
-        return clock_days(self.kind, self.age_days(time))
+        return _clock_days(self.kind, self.age_days(time))
 
     def clock_speed(self, time: datetime) -> float:
         """Return the speed of the page's own clock."""
@@ -208,14 +208,14 @@ class ChangeEstimate:
         return max(0.0, mean - own_days * math.exp(-shape * grown))
 
 
-def change_rate(history: VisitHistory, now: datetime) -> float:
+def _change_rate(history: VisitHistory, now: datetime) -> float:
     """Return the expected changes per day at a time: finite and above 0 for every history."""
-    return estimate_changes(history).rate * history.clock_speed(now)
+    return _estimate_changes(history).rate * history.clock_speed(now)
 
 
-def estimate_changes(history: VisitHistory) -> ChangeEstimate:
+def _estimate_changes(history: VisitHistory) -> ChangeEstimate:
     """Return the estimate from the visits to a page; the prior of its kind after a single visit."""
-    prior = CHANGE_PRIORS[history.kind]
+    prior = _CHANGE_PRIORS[history.kind]
     intervals = max(1, history.visits - 1)
     changes = min(max(0, history.changes), intervals)
     length = max(0.0, history.own_days(history.last_seen) - history.own_days(history.first_seen)) / intervals
@@ -266,7 +266,7 @@ def is_retired(history: VisitHistory) -> bool:
 def due_page(history: VisitHistory, since: datetime, bounds: RevisitBounds) -> DuePage:
     """Return a page that has waited since the time that `next_visit` gave."""
     days = _interval(history, since, bounds) / _DAY
-    return DuePage(history, since, days, estimate_changes(history), history.own_days(history.last_seen))
+    return DuePage(history, since, days, _estimate_changes(history), history.own_days(history.last_seen))
 
 
 def choose_due_pages(pages: Sequence[DuePage], budget: int, now: datetime) -> list[DuePage]:
@@ -291,7 +291,7 @@ def explain_next_visit(history: VisitHistory, now: datetime, bounds: RevisitBoun
     if is_retired(history):
         return f"retired: not found at the latest {history.misses} visits; {seen}"
     missing = f"not found at the latest {_format_count(history.misses, 'visit')}; " if history.misses else ""
-    days = 1 / change_rate(history, now)
+    days = 1 / _change_rate(history, now)
     frequency = (
         f"about every {_format_days(days)}"
         if days <= bounds.max_seconds / _DAY
@@ -306,8 +306,8 @@ def explain_next_visit(history: VisitHistory, now: datetime, bounds: RevisitBoun
 
 def _interval(history: VisitHistory, now: datetime, bounds: RevisitBounds) -> float:
     """Return the seconds until a page is due; each miss doubles them."""
-    own_days = -math.log1p(-_DUE_PROBABILITY) / estimate_changes(history).rate
-    seconds = max(days_until_clock(history.kind, history.age_days(now), own_days) * _DAY, bounds.min_seconds)
+    own_days = -math.log1p(-_DUE_PROBABILITY) / _estimate_changes(history).rate
+    seconds = max(_days_until_clock(history.kind, history.age_days(now), own_days) * _DAY, bounds.min_seconds)
     return min(seconds * 2.0 ** min(max(0, history.misses), RETIRE_MISSES), bounds.max_seconds)
 
 
@@ -376,7 +376,7 @@ class SitemapTrust:
         return SitemapTrust(right // 2, wrong // 2) if right + wrong > _MAX_REMEMBERED else SitemapTrust(right, wrong)
 
 
-def is_trusted(trust: SitemapTrust) -> bool:
+def _is_trusted(trust: SitemapTrust) -> bool:
     """Return True if a sitemap was right at least five times, and in nine of ten cases."""
     return trust.right >= _MIN_RIGHT and trust.right >= _MIN_RIGHT_SHARE * (trust.right + trust.wrong)
 
@@ -396,4 +396,4 @@ def lastmod_claims_change(lastmod: date | None, last_seen: datetime) -> bool | N
 
 def trusted_claim(trust: SitemapTrust, lastmod: date | None, last_seen: datetime) -> bool | None:
     """Return the claim of a `lastmod`, as `lastmod_claims_change` does; None if the sitemap is not trusted."""
-    return lastmod_claims_change(lastmod, last_seen) if is_trusted(trust) else None
+    return lastmod_claims_change(lastmod, last_seen) if _is_trusted(trust) else None

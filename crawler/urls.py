@@ -14,7 +14,7 @@ from crawler.errors import QueryError
 
 _MAX_CANONICAL_CHARS = 2_048
 # PostgreSQL cannot index texts above 2,704 bytes.
-MAX_KEY_CHARS = 2_000
+_MAX_KEY_CHARS = 2_000
 _UNWANTED = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 # Parameters that only say where a reader came from: campaigns, clicks, mailings. No site uses these names otherwise.
 _TRACKING = re.compile(
@@ -61,11 +61,11 @@ def url_key(url: str, canonical: str | None = None) -> str:
     Credible is an http(s) URL within the page's own site, except the site's root for a page elsewhere: many templates
     point every article at the home page, which would make all of them one page. A store also compares what it has
     (`crawler.storage.addresses`). Fragments, user names, passwords, session ids and tracking parameters are left out; a
-    fragment that begins with `!` names a page of its own and stays. A key beyond `MAX_KEY_CHARS` is cut and ends in a
+    fragment that begins with `!` names a page of its own and stays. A key beyond `_MAX_KEY_CHARS` is cut and ends in a
     hash.
     """
     key = _canonicalise(canonical if canonical is not None and _is_credible(canonical, url) else url)
-    return key if len(key) <= MAX_KEY_CHARS else f"{key[: MAX_KEY_CHARS - 17]}#{xxh64_hexdigest(key.encode())}"
+    return key if len(key) <= _MAX_KEY_CHARS else f"{key[: _MAX_KEY_CHARS - 17]}#{xxh64_hexdigest(key.encode())}"
 
 
 def is_respelled(key: str, other: str) -> bool:

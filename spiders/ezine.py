@@ -46,9 +46,9 @@ _TEXT_SELECTOR = "#article-content, [itemprop=articleBody]"
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-def read_section(text: str) -> str:
+def _read_section(text: str) -> str:
     """Return a category or `Category:Subcategory` as the site's URLs spell it."""
-    known = known_categories()
+    known = _known_categories()
     sections = {*known, *(f"{category}:{name}" for category, names in known.items() for name in names)}
     wanted = re.sub(r"\s+", "-", text.strip())
     written = {section.lower(): section for section in sections}.get(wanted.lower())
@@ -59,12 +59,12 @@ def read_section(text: str) -> str:
     return written
 
 
-def read_sections(text: str) -> tuple[str, ...]:
+def _read_sections(text: str) -> tuple[str, ...]:
     """Return a list of sections, () for `all`."""
-    return () if text.strip().lower() == "all" else tuple(read_section(part) for part in text.split(","))
+    return () if text.strip().lower() == "all" else tuple(_read_section(part) for part in text.split(","))
 
 
-def known_categories() -> dict[str, list[str]]:
+def _known_categories() -> dict[str, list[str]]:
     """Return the site's categories with their subcategories, as its URLs spell them."""
     text = files("spiders").joinpath("data/ezine-categories.json").read_text("utf-8")
     categories: dict[str, list[str]] = json.loads(text)
@@ -77,11 +77,11 @@ class EzineArguments(ListingArguments):
         None, integer(1, MAX_COUNT), "Number of listing pages read in each section. All pages by default."
     )
     category: str = option(
-        "", parsed("category", "a category of the site", read_section), "A category, or Category:Subcategory."
+        "", parsed("category", "a category of the site", _read_section), "A category, or Category:Subcategory."
     )
     categories: tuple[str, ...] | None = option(
         None,
-        parsed("categories", "categories of the site with commas between them, or all", read_sections),
+        parsed("categories", "categories of the site with commas between them, or all", _read_sections),
         "Several categories with commas between them, or `all`.",
     )
     empty: int = option(
@@ -124,7 +124,7 @@ class EzineSpider(ListingSpider):
         yield from requests.values() or self.use_known()
 
     def use_known(self, _failure: Failure | None = None) -> Iterator[Request]:
-        for category in known_categories():
+        for category in _known_categories():
             yield self._section(category)
 
     def parse_listing(self, response: Response, number: int = 1) -> Iterator[Request]:
@@ -139,7 +139,7 @@ class EzineSpider(ListingSpider):
     def article_links(self, response: TextResponse) -> list[Link]:
         links = list(links_within(response, "a"))
         listed = [(element, url) for element, url in links if "article-title-link" in (element.get("class") or "")]
-        listed = listed or [(element, url) for element, url in links if is_article_url(url)]
+        listed = listed or [(element, url) for element, url in links if _is_article_url(url)]
         return list({url: Link(url, link_text(element)) for element, url in listed}.values())
 
     def parse_article(self, response: Response) -> Iterator[FetchedPage]:
@@ -149,11 +149,11 @@ class EzineSpider(ListingSpider):
         nothing on several pages in a row, the spider no longer fits the site, and the crawl ends.
         """
         assert isinstance(response, TextResponse)
-        if not is_article_url(response.url):
+        if not _is_article_url(response.url):
             self.count("no_article")
             return
         with time_limit(config_of(self.crawler).cleaning_seconds):
-            article = read_article(page(response).tree)
+            article = _read_article(page(response).tree)
         self._empty = 0 if article.has_text and article.title else self._empty + 1
         if self._empty >= self.asked.empty:
             raise CloseSpider(FinishReason.NO_ARTICLES)
@@ -175,7 +175,7 @@ class EzineSpider(ListingSpider):
         return self.listing(urljoin(self.asked.base_url, f"/?cat={section}"))
 
 
-def is_article_url(url: str) -> bool:
+def _is_article_url(url: str) -> bool:
     """Return True for the URL of an article."""
     return _ARTICLE.fullmatch(_url_target(url)) is not None
 
@@ -192,24 +192,24 @@ class ArticleFields:
     section: str | None
 
 
-def read_article(tree: Page) -> ArticleFields:
+def _read_article(tree: Page) -> ArticleFields:
     """Return the fields of an article: by the site's ids and classes, else as the page states them in other ways."""
     selector = Selector(root=tree.root, type="html")
-    has_text = bool(selector_text(selector.css(_TEXT_SELECTOR)))
-    own_title = selector_text(selector.css("#article-title")) or _only_heading(selector)
-    published = submitted_on(selector)
+    has_text = bool(_selector_text(selector.css(_TEXT_SELECTOR)))
+    own_title = _selector_text(selector.css("#article-title")) or _only_heading(selector)
+    published = _submitted_on(selector)
     title = own_title
     if not (has_text and own_title and published):
         cleaned = clean(tree)
         has_text = has_text or bool(is_article(cleaned))
         title = title or cleaned.title
         published = published or iso_day(cleaned.published or "")
-    author = selector_text(selector.css("a[rel=author].author-name"))
+    author = _selector_text(selector.css("a[rel=author].author-name"))
     section = selector.css('meta[property="og:article:section"]::attr(content)').get()
     return ArticleFields(has_text, title, own_title, author, published, section)
 
 
-def submitted_on(selector: Selector) -> date | None:
+def _submitted_on(selector: Selector) -> date | None:
     """Return the date of "Submitted On June 12, 2008.", None if the page has no such line."""
     for line in selector.xpath("//*[text()[contains(normalize-space(.), 'Submitted On')]]")[:3]:
         if match := _SUBMITTED.search(" ".join(line.xpath("string()").get("")[:1_000].split())):
@@ -221,7 +221,7 @@ def submitted_on(selector: Selector) -> date | None:
     return None
 
 
-def selector_text(selection: SelectorList[Any]) -> str | None:
+def _selector_text(selection: SelectorList[Any]) -> str | None:
     """Return the text of the first element that was selected, on one line; None without any."""
     return " ".join(" ".join(selection[:1].css("*::text").getall()).split()) or None
 
@@ -229,7 +229,7 @@ def selector_text(selection: SelectorList[Any]) -> str | None:
 def _only_heading(selector: Selector) -> str | None:
     """Return the text of the page's h1 element; None if it has several: one may be the site's name."""
     headings = selector.css("h1")
-    return selector_text(headings) if len(headings) == 1 else None
+    return _selector_text(headings) if len(headings) == 1 else None
 
 
 def _linked_categories(response: Response) -> Iterator[tuple[str, str | None]]:

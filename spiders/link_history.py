@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from crawler.processing import StoreThread
     from crawler.visit import Visit
 
-HISTORY_PAGES_MIN = 3
+_HISTORY_PAGES_MIN = 3
 """Pages of a pattern that must be known before the pattern counts."""
 
 # Limits of the memory: sites, patterns of each site, and pages of each pattern, after which the counts are halved.
@@ -77,13 +77,13 @@ class LinkHistory:
     def likelihood(self, url: str) -> float | None:
         """Return the probability that a URL leads to an article, estimated from pages of its site with its pattern.
 
-        The exact pattern is used if it is known, otherwise its kind. None if neither was seen on HISTORY_PAGES_MIN
+        The exact pattern is used if it is known, otherwise its kind. None if neither was seen on _HISTORY_PAGES_MIN
         pages. The estimate is never 0 or 1: 3 articles of 3 pages give 0.8, 10 of 10 give 0.92 (Laplace's rule).
         """
         known = self._sites.get(site_of(url), OrderedDict())
         pattern = url_pattern(url)
         for counts in (known.get(pattern.exact), known.get(pattern.kind)):
-            if counts is not None and counts.pages >= HISTORY_PAGES_MIN:
+            if counts is not None and counts.pages >= _HISTORY_PAGES_MIN:
                 return (counts.articles + 1) / (counts.pages + 2)
         return None
 

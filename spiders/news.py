@@ -52,15 +52,15 @@ _Result = TypeVar("_Result")
 
 logger = logging.getLogger(__name__)
 
-NEWS_SOURCES = ("sections", "feeds", "sitemaps", "saved")
-FEED_ENTRIES_MAX = 250_000
+_NEWS_SOURCES = ("sections", "feeds", "sitemaps", "saved")
+_FEED_ENTRIES_MAX = 250_000
 """Entries that are used of a feed or sitemap, newest first. The protocol allows 50,000; some sites list more."""
-SITEMAPS_MAX = 50
+_SITEMAPS_MAX = 50
 """Sitemaps that are read of an index, and of a robots.txt, in one run; the next runs read the others."""
-NESTED_INDEXES_MAX = 2
+_NESTED_INDEXES_MAX = 2
 """Indexes between robots.txt and a sitemap."""
 
-_DEFAULT_SOURCES = NEWS_SOURCES[:3]
+_DEFAULT_SOURCES = _NEWS_SOURCES[:3]
 # Keys in `request.meta`.
 _PORTAL_META, _LEVEL_META, _GUESSED_META = "portal", "level", "guessed"
 _SITEMAP_PRIORITY = -5
@@ -78,7 +78,7 @@ class NewsArguments(ListingArguments):
         text(), "Names of portals with commas between them, or `all`. A host that is no known portal works too."
     )
     sources: tuple[str, ...] = option(
-        _DEFAULT_SOURCES, words_of(NEWS_SOURCES, may_be_empty=False), "Where to look for articles."
+        _DEFAULT_SOURCES, words_of(_NEWS_SOURCES, may_be_empty=False), "Where to look for articles."
     )
     depth: int = option(
         1,
@@ -200,7 +200,7 @@ class NewsSpider(ListingSpider):
         `taken` is the URL of a sitemap that was taken from a long index.
         """
         seconds = config_of(self.crawler).cleaning_seconds
-        listing = await asyncio.to_thread(read_listing, response, datetime.now(UTC), FEED_ENTRIES_MAX, seconds)
+        listing = await asyncio.to_thread(read_listing, response, datetime.now(UTC), _FEED_ENTRIES_MAX, seconds)
         if isinstance(listing, FeedProblem):
             logger.info("%s is not a %s: %s", response.url, asked, listing)
             self.count(f"{asked}_{listing}")
@@ -209,7 +209,7 @@ class NewsSpider(ListingSpider):
         portal = self._portal(response)
         entries = [entry for entry in listing.entries if self._is_wanted(portal, entry)]
         if listing.kind is FeedKind.INDEX:
-            followed = entries if nested < NESTED_INDEXES_MAX else []
+            followed = entries if nested < _NESTED_INDEXES_MAX else []
             self.count("sitemaps_left_out", len(entries) - len(followed))
             async for request in self._sitemap_requests(portal, followed, nested + 1):
                 yield request
@@ -260,11 +260,11 @@ class NewsSpider(ListingSpider):
         self, portal: Portal, entries: Sequence[FeedEntry], nested: int
     ) -> AsyncIterator[Request]:
         """Yield the sitemaps of an index, the newest first; of a long one, those that this run takes."""
-        is_long = len(entries) > SITEMAPS_MAX
+        is_long = len(entries) > _SITEMAPS_MAX
         taken = entries
         if is_long:
             taken = await self._use_store(
-                lambda store: store.take_sitemaps(entries, SITEMAPS_MAX), entries[:SITEMAPS_MAX]
+                lambda store: store.take_sitemaps(entries, _SITEMAPS_MAX), entries[:_SITEMAPS_MAX]
             )
         self.count("sitemaps_left_out", len(entries) - len(taken))
         for entry in taken:

@@ -118,7 +118,7 @@ def next_page(response: TextResponse) -> str | None:
     return None
 
 
-def page_number(url: str) -> int | None:
+def _page_number(url: str) -> int | None:
     """Return the page number in a listing's URL, None if it has none."""
     match = _PAGE_NUMBER.search(url)
     return int(next(filter(None, match.groups()), 0)) if match else None
@@ -132,11 +132,11 @@ def _from_header(response: TextResponse) -> Iterator[str]:
 
 def _numbered(here: str, anchors: Sequence[tuple[HtmlElement, str]]) -> list[str]:
     """Return the links whose text is the next page number and that have a page number in the URL or are in a pager."""
-    following = (page_number(here) or 1) + 1
+    following = (_page_number(here) or 1) + 1
     return [
         url
         for element, url in anchors
-        if link_text(element).strip() == str(following) and (page_number(url) is not None or _is_pager(element))
+        if link_text(element).strip() == str(following) and (_page_number(url) is not None or _is_pager(element))
     ]
 
 
@@ -161,7 +161,7 @@ def _from_numbers(element: HtmlElement, here: str) -> Iterator[str]:
     for name in _NUMBER_ATTRIBUTES:
         said = (element.get(name) or "").strip()
         if said.isascii() and said.isdecimal() and len(said) <= len(str(_PAGE_NUMBER_MAX)):
-            present = page_number(here) or 1
+            present = _page_number(here) or 1
             following = int(said) if int(said) > present else present + 1
             address, _, query = here.partition("#")[0].partition("?")
             kept = [
@@ -204,7 +204,7 @@ def _within(response: TextResponse, hrefs: Iterable[str]) -> Iterator[str]:
 
 def _is_part(url: str, listing: str) -> bool:
     """Return True if a URL has a page number, or the listing's path and an offset."""
-    if page_number(url) is not None:
+    if _page_number(url) is not None:
         return True
     return _OFFSET.search(url) is not None and urlsplit(url).path == urlsplit(listing).path
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from parsel import Selector
     from scrapy.http import Response, TextResponse
 
-SECTIONS_MAX = 30
+_SECTIONS_MAX = 30
 """Sections that are followed from one page."""
-FEEDS_MAX = 10
+_FEEDS_MAX = 10
 
 _SIBLINGS_MAX = 16
 _LINKS_MAX = 5_000
@@ -43,7 +43,7 @@ _SERVICE_PATHS = re.compile(
 
 
 def section_links(response: TextResponse) -> list[str]:
-    """Return at most SECTIONS_MAX sections from the menus of a page, each once, in reading order.
+    """Return at most _SECTIONS_MAX sections from the menus of a page, each once, in reading order.
 
     The link of a section is in a menu, has a name of a few words, and a short address that is not a service's. Of many
     sections with the same parent (all cities, all states) only the first few are taken, to leave room for the others.
@@ -52,7 +52,7 @@ def section_links(response: TextResponse) -> list[str]:
     siblings: Counter[str] = Counter()
     for element, url in links_within(response, "a"):
         key = _section_key(url)
-        if key in url_by_key or len(url_by_key) == SECTIONS_MAX or not _is_section(element, url):
+        if key in url_by_key or len(url_by_key) == _SECTIONS_MAX or not _is_section(element, url):
             continue
         parent = key.rpartition("/")[0]
         siblings[parent] += 1
@@ -62,8 +62,8 @@ def section_links(response: TextResponse) -> list[str]:
 
 
 def feed_links(response: TextResponse) -> list[str]:
-    """Return at most FEEDS_MAX feeds that the head of a page names, except feeds of comments."""
-    return list(islice(dict.fromkeys(_head_feeds(response)), FEEDS_MAX))
+    """Return at most _FEEDS_MAX feeds that the head of a page names, except feeds of comments."""
+    return list(islice(dict.fromkeys(_head_feeds(response)), _FEEDS_MAX))
 
 
 def sitemap_links(robots: Response) -> list[str]:

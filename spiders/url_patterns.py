@@ -96,7 +96,7 @@ _VARIANT_PARAMETERS = frozenset({"amp", "print", "printable", "print_friendly", 
 _VARIANT_VALUES = frozenset({"", "1", "true", "yes", "amp", "print"})
 
 
-def variant_of(url: str) -> str | None:
+def _variant_of(url: str) -> str | None:
     """Return the address of the article that a URL is a variant of, without scheme and `www.`; None for other URLs."""
     own = _comparable_url(url)
     try:
@@ -120,7 +120,7 @@ def drop_variants(items: Iterable[Item], address: Callable[[Item], str]) -> list
     """Return the items without those whose address is a variant of another item's address."""
     known = list(items)
     own = {_comparable_url(address(item)) for item in known}
-    return [item for item in known if variant_of(address(item)) not in own]
+    return [item for item in known if _variant_of(address(item)) not in own]
 
 
 def _is_variant_parameter(name: str, value: str) -> bool:

@@ -54,7 +54,7 @@ _METAS = (
 )
 _LABELLED_METAS = (("twitter:label1", "twitter:data1"), ("twitter:label2", "twitter:data2"))
 _TIME_WORDS = re.compile(r"time|zeit|temps|tiempo|tempo|tid|czas|minute", re.IGNORECASE)
-CLASS_PARTS = (
+_CLASS_PARTS = (
     *("uthor", "yline", "username", "userName", "user-name", "user_name", "ostUser", "nickname"),
     *("creator", "writer", "contributor", "autor", "erfasser", "auteur"),
 )
@@ -75,7 +75,7 @@ _STARTS = tuple(
         form for word in BYLINE_WORDS if " " not in word for form in (word, word[:1].upper() + word[1:], word.upper())
     )
 )
-BYLINE_STARTS = (
+_BYLINE_STARTS = (
     *_STARTS,
     *("Written", "Posted", "Published", "Story", "Words", "Geschrieben", "Verfasst", "Eingestellt"),
     *(
@@ -278,7 +278,7 @@ def _from_classes(evidence: Evidence) -> Iterator[AuthorCandidate]:
     heading = evidence.stated.heading
     elements = [
         element
-        for element in find_classed(evidence.root, heading, CLASS_PARTS)
+        for element in find_classed(evidence.root, heading, _CLASS_PARTS)
         if _CLASS.search(element.get("class", "")) and not _OTHER_CLASS.search(element.get("class", ""))
     ]
     number = 0
@@ -297,7 +297,7 @@ def _from_classes(evidence: Evidence) -> Iterator[AuthorCandidate]:
 
 def _from_bylines(evidence: Evidence) -> Iterator[AuthorCandidate]:
     heading = evidence.stated.heading
-    near = find_starts(evidence.root, heading, BYLINE_STARTS)
+    near = find_starts(evidence.root, heading, _BYLINE_STARTS)
     for place, elements in near._replace(above=near.above[::-1])._asdict().items():
         ranks: Counter[str] = Counter()
         for element in elements[:_MAX_CANDIDATES]:

@@ -120,7 +120,7 @@ _PERSON_WORD = re.compile(
 
 def read_names(text: str) -> list[str]:
     """Return the names in a byline, without the words before them; empty for a text that is no name (a URL, a date)."""
-    bare = strip_byline_words(text[:_MAX_TEXT_CHARS]).strip(' ,;:|-\u2013\u2014"\u201c\u201d')
+    bare = _strip_byline_words(text[:_MAX_TEXT_CHARS]).strip(' ,;:|-\u2013\u2014"\u201c\u201d')
     parts = [part for part in _NAME_SEPARATOR.split(bare) if part]
     # A part of one word is a title, a family name before the first name, or a part of a company's name.
     if not all(" " in part or _UNSPACED.search(part) for part in parts):
@@ -153,7 +153,7 @@ def read_shown_names(pieces: Iterable[str]) -> list[str]:
             continue
         if names and not joined and rest is plain:
             break
-        leading = [name for name in leading_names(rest if names else plain) if not names or _goes_on(name)]
+        leading = [name for name in _leading_names(rest if names else plain) if not names or _goes_on(name)]
         if not leading:
             break
         names += leading
@@ -170,9 +170,9 @@ def _goes_on(name: str) -> bool:
     return not name[0].islower() and _ROLE.search(name) is None
 
 
-def leading_names(text: str) -> list[str]:
+def _leading_names(text: str) -> list[str]:
     """Return the names at the beginning of a visible text; empty if there are none."""
-    bare = strip_byline_words(text).strip()
+    bare = _strip_byline_words(text).strip()
     if match := _PARTICLE.match(bare):  # a byline is shown more often than half a name
         bare = bare[match.end() :]
     part = _PART.split(bare, maxsplit=1)[0].strip(" ,;:|-")
@@ -180,7 +180,7 @@ def leading_names(text: str) -> list[str]:
     return [name for name in names if len(name) >= _MIN_NAME_CHARS]
 
 
-def strip_byline_words(text: str) -> str:
+def _strip_byline_words(text: str) -> str:
     """Return a byline without the words before the name (`By`, `Written by`)."""
     for _ in range(2):
         match = _MARKS_BEFORE.match(text)

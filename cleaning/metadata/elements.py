@@ -32,7 +32,6 @@ MAX_BELOW = 300  # elements below the heading
 NEAR = 60  # those before the ones of other pages
 MAX_ABOVE = 60
 MAX_FIRST = 400  # of a page without a heading
-_MAX_TEXTS = 400  # with those of white space alone
 
 
 class FoundElements(NamedTuple):
@@ -126,7 +125,7 @@ def find_classed(root: HtmlElement, heading: HtmlElement | None, parts: tuple[st
 
 def pure_find_classed(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str, ...]) -> list[HtmlElement]:
     """Return the same as `find_classed`, without the compiled core."""
-    near = first_elements(root) if heading is None else chain(elements_above(heading), elements_below(heading))
+    near = _first_elements(root) if heading is None else chain(_elements_above(heading), _elements_below(heading))
     return [element for element in near if any(part in element.get("class", "") for part in parts)]
 
 
@@ -170,8 +169,8 @@ def pure_find_starts(root: HtmlElement, heading: HtmlElement | None, starts: tup
 
 
 def _find_near(root: HtmlElement, heading: HtmlElement | None, test: Callable[[str], bool]) -> NearTexts:
-    above = [] if heading is None else elements_above(heading)
-    below = list(first_elements(root) if heading is None else elements_below(heading))
+    above = [] if heading is None else _elements_above(heading)
+    below = list(_first_elements(root) if heading is None else _elements_below(heading))
     groups = (above, below[:NEAR], below[NEAR:])
     return NearTexts(*([element for element in group if _has_text(element, test)] for group in groups))
 
@@ -180,38 +179,29 @@ def _has_text(element: HtmlElement, test: Callable[[str], bool]) -> bool:
     return any(test(text) for text in (element.text, element.tail) if text)
 
 
-def elements_above(element: HtmlElement) -> list[HtmlElement]:
+def _elements_above(element: HtmlElement) -> list[HtmlElement]:
     """Return the last elements before this one, including its ancestors, in reading order."""
     return list(islice((earlier for earlier in _backwards(element) if isinstance(earlier.tag, str)), MAX_ABOVE))[::-1]
 
 
-def elements_below(element: HtmlElement) -> Iterator[HtmlElement]:
+def _elements_below(element: HtmlElement) -> Iterator[HtmlElement]:
     """Yield the first elements after this one's start tag, those inside it first."""
     return islice(chain(element.iterdescendants("*"), _following(element)), MAX_BELOW)
 
 
-def first_elements(root: HtmlElement) -> Iterator[HtmlElement]:
+def _first_elements(root: HtmlElement) -> Iterator[HtmlElement]:
     """Yield the first elements of a page's body."""
     body = root.find("body")
     return islice((root if body is None else body).iter("*"), MAX_FIRST)
 
 
-def texts_below(element: HtmlElement | None) -> Iterator[str]:
-    """Yield the first texts after an element, in reading order; nothing for None."""
-    siblings = islice(_siblings(element), _MAX_TEXTS)
-    return islice((text for sibling in siblings for text in sibling.itertext()), _MAX_TEXTS)
-
-
-def _siblings(element: HtmlElement | None) -> Iterator[HtmlElement]:
-    """Yield the siblings after this element, then those after its parent, and so on."""
-    while element is not None:
-        yield from element.itersiblings("*")
-        element = element.getparent()
-
-
 def _following(element: HtmlElement) -> Iterator[HtmlElement]:
-    for sibling in _siblings(element):
-        yield from sibling.iter("*")
+    """Yield the elements after this one, in reading order."""
+    parent: HtmlElement | None = element
+    while parent is not None:
+        for sibling in parent.itersiblings("*"):
+            yield from sibling.iter("*")
+        parent = parent.getparent()
 
 
 def _backwards(element: HtmlElement | None) -> Iterator[HtmlElement]:

@@ -142,11 +142,11 @@ def read_language(stated: Iterable[str | None], text: str) -> str | None:
     nothing valid is stated and the text is too short.
     """
     start = text[:_MAX_SCRIPT_CHARS]
-    codes = dict.fromkeys(filter(None, map(language_code, filter(None, stated))))
+    codes = dict.fromkeys(filter(None, map(_language_code, filter(None, stated))))
     return next((code for code in codes if _is_written_in(start, code)), None) or _identify(text)
 
 
-def language_code(stated: str) -> str | None:
+def _language_code(stated: str) -> str | None:
     """Return the code of a stated language (`en` for `en-GB`, `de` for `ger`); None for what is no language code."""
     match = _STATED.match(stated[:_MAX_STATED_CHARS].strip().lower())
     if match is None:
@@ -159,7 +159,7 @@ def identify_language(text: str) -> str | None:
     """Return the code of a text's language, by py3langid's model; None for a text that is too short or no language."""
     if len(text) < _MIN_CLASSIFIED_CHARS:
         return None
-    return language_code(load_language_model()(text[:_MAX_CLASSIFIED_CHARS])[0])
+    return _language_code(load_language_model()(text[:_MAX_CLASSIFIED_CHARS])[0])
 
 
 @cache

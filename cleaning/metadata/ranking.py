@@ -135,10 +135,10 @@ def choose_answer(scores: Mapping[str | None, float], min_likelihood: float) -> 
 def load_weights(field: str) -> Mapping[str, float]:
     """Return the trained weights of a field's features: those of `published`, `authors` or `title`."""
     source = resources.files("cleaning").joinpath("data", WEIGHTS_FILE).read_text("utf-8")
-    return parse_weights(source).get(field, {})
+    return _parse_weights(source).get(field, {})
 
 
-def parse_weights(source: str) -> dict[str, dict[str, float]]:
+def _parse_weights(source: str) -> dict[str, dict[str, float]]:
     """Return the weights by field and feature of a text with a line for each: field, weight, feature."""
     fields: dict[str, dict[str, float]] = {}
     for line in source.splitlines():

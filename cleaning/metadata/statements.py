@@ -135,14 +135,14 @@ def read_statements(root: HtmlElement) -> Statements:
     read = _Reading()
     for element in elements.read:
         _ADD[element.tag](read, element)
-    objects = list(read_json_ld(read.scripts))
+    objects = list(_read_json_ld(read.scripts))
     return Statements(
         read.metas,
         tuple(objects),
         tuple(_ranked(objects)),
         {node["@id"]: node for node in reversed(objects) if isinstance(node.get("@id"), str) and len(node) > 1},
         frozenset(_types(elements.item_types, read.metas, objects)),
-        max(map(main_text_of, objects), key=len, default="") or None,
+        max(map(_main_text_of, objects), key=len, default="") or None,
         read.title,
         tuple(read.headings),
         _page_heading(read),
@@ -259,8 +259,8 @@ def _properties(items: list[tuple[str, HtmlElement]]) -> dict[str, list[HtmlElem
 def _types(items: list[str], metas: Mapping[str, list[str]], objects: list[dict[str, Any]]) -> set[str]:
     types = {name for node in objects for name in type_names(node)}
     for value in items[:_MAX_ITEM_TYPES]:
-        types.update(map(short_type_name, value[:_MAX_FIELD_CHARS].split()))
-    types.update(map(short_type_name, metas.get("og:type", ())))
+        types.update(map(_short_type_name, value[:_MAX_FIELD_CHARS].split()))
+    types.update(map(_short_type_name, metas.get("og:type", ())))
     return types - {""}
 
 
@@ -357,7 +357,7 @@ _DESCRIBED_TYPES = frozenset(
 )
 
 
-def read_json_ld(scripts: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _read_json_ld(scripts: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Yield the objects of JSON-LD scripts that describe the page, breadth first; broken scripts are skipped."""
     queue: deque[Any] = deque()
     left = _MAX_JSON_CHARS
@@ -381,15 +381,15 @@ def type_names(node: Mapping[str, Any]) -> list[str]:
     """Return an object's type names in lower case, without the vocabulary's URL; empty if it has none."""
     types = node.get("@type")
     names = types if isinstance(types, list) else [types]
-    return [short_type_name(name) for name in names[:_MAX_TYPES] if isinstance(name, str)]
+    return [_short_type_name(name) for name in names[:_MAX_TYPES] if isinstance(name, str)]
 
 
-def short_type_name(name: str) -> str:
+def _short_type_name(name: str) -> str:
     """Return the last part of a type's URL in lower case: `newsarticle` for `https://schema.org/NewsArticle`."""
     return name.strip().rstrip("/")[-_MAX_TYPE_CHARS:].rpartition("/")[2].lower()
 
 
-def main_text_of(node: Mapping[str, Any]) -> str:
+def _main_text_of(node: Mapping[str, Any]) -> str:
     """Return the page's main text according to an object, on one line and without tags; "" if it has none."""
     types = frozenset(type_names(node))
     if types & _POST_TYPES:

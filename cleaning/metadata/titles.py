@@ -121,7 +121,7 @@ def _headline(
         for candidate in candidates
         if (candidate.source is TitleSource.HEADING or candidate.source in HEADINGS & {best.source})
         and "whole" in candidate.signs
-        and says_something(candidate.text)
+        and _says_something(candidate.text)
         and not site.is_name(candidate.key)
     ]
     return max(headings, key=lambda candidate: scores[candidate.key]).text if headings else None
@@ -287,7 +287,7 @@ def _slug_words(path: str) -> list[str]:
     return words if len(words) > 1 else []
 
 
-def says_something(text: str) -> bool:
+def _says_something(text: str) -> bool:
     """Return True if a text has letters and is more than the name of a front page or a menu."""
     return _is_telling(letters_of(text))
 

@@ -71,7 +71,7 @@ def keep_top_cluster(
     options: Options,
 ) -> list[Decision]:
     """Keep the cluster of blocks with the highest probabilities (K-FE); none if no block has text outside links."""
-    least = top_cluster_minimum(
+    least = _top_cluster_minimum(
         [score for leaf, score in zip(leaves, scores, strict=True) if not leaf.dropped], options.kfe_clusters
     )
     return [
@@ -147,7 +147,7 @@ def _text_probability(leaf: Leaf, others: int) -> float:
     return words / (words + others) if words else 0.0
 
 
-def top_cluster_minimum(values: Sequence[float], clusters: int) -> float:
+def _top_cluster_minimum(values: Sequence[float], clusters: int) -> float:
     """Return the least value in the highest of that many k-means clusters; 0 without values.
 
     The initial centres are evenly spaced among the sorted distinct values, one a cluster at most, so the result is

@@ -32,7 +32,7 @@ def segment(page: Page, options: Options) -> list[Leaf]:
     """Return the walk's leaves, cut where a maximal satisfiable sub-tree begins or ends; the rest is OUTSIDE."""
     leaves = walk(page.root)
     start = body_of(page.root)
-    inside = find_maximal(start, find_satisfiable(start, [text.piece for text in leaf_pieces(leaves)], options))
+    inside = _find_maximal(start, _find_satisfiable(start, [text.piece for text in leaf_pieces(leaves)], options))
     parts = split_leaves(leaves, lambda piece: inside.get(piece.element))
     return [replace(leaf, dropped=Reason.OUTSIDE) if root is None else leaf for leaf, root in parts]
 
@@ -45,7 +45,7 @@ def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]: 
     return [0.0 if leaf.dropped else _unlinked_share(leaf) for leaf in leaves]
 
 
-def measure_lengths(start: HtmlElement, pieces: Iterable[Piece]) -> dict[HtmlElement, TextLengths]:
+def _measure_lengths(start: HtmlElement, pieces: Iterable[Piece]) -> dict[HtmlElement, TextLengths]:
     """Return SL_text and SL_anchor of the sub-tree of `start` and of every element inside it."""
     text: dict[HtmlElement, int] = {}
     anchor: dict[HtmlElement, int] = {}
@@ -63,19 +63,19 @@ def measure_lengths(start: HtmlElement, pieces: Iterable[Piece]) -> dict[HtmlEle
     return {element: TextLengths(text.get(element, 0), anchor.get(element, 0)) for element in elements}
 
 
-def find_satisfiable(start: HtmlElement, pieces: Sequence[Piece], options: Options) -> list[HtmlElement]:
+def _find_satisfiable(start: HtmlElement, pieces: Sequence[Piece], options: Options) -> list[HtmlElement]:
     """Return the roots of the satisfiable sub-trees (SST), in the order of the texts that lead to them.
 
     A root is G levels above a text of at least alpha characters. Its sub-tree has at least beta characters, and at most
     the share gamma of them is inside links. Empty if no text is long enough.
     """
-    lengths = measure_lengths(start, pieces)
+    lengths = _measure_lengths(start, pieces)
     parents = dict.fromkeys(piece.element for piece in pieces if _length(piece) >= max(1, options.subtree_alpha))
     roots = dict.fromkeys(_climb(parent, start, options.subtree_generations) for parent in parents)
     return [root for root in roots if _is_satisfiable(lengths[root], options)]
 
 
-def find_maximal(start: HtmlElement, roots: Iterable[HtmlElement]) -> dict[HtmlElement, HtmlElement]:
+def _find_maximal(start: HtmlElement, roots: Iterable[HtmlElement]) -> dict[HtmlElement, HtmlElement]:
     """Return the maximal sub-trees (SST_max), as a mapping from each element inside one of them to its root.
 
     A sub-tree is maximal if no other one contains it. The roots are in the order of the page.

@@ -49,7 +49,7 @@ def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:
     Texts beyond `max_blocks` do not count in any block's length.
     """
     tree = _block_tree_of(page, options)
-    blocks = measure_blocks(tree, leaves, options.vce_link_density)
+    blocks = _measure_blocks(tree, leaves, options.vce_link_density)
     return [0.0 if leaf.dropped else _finite_factor(blocks[_block_number(leaf, tree)]) for leaf in leaves]
 
 
@@ -61,8 +61,8 @@ def decide(
 ) -> list[Decision]:
     """Keep the text of the main block: of its own elements, and of the child blocks that add theirs to it."""
     tree = _block_tree_of(page, options)
-    blocks = measure_blocks(tree, leaves, options.vce_link_density)
-    reasons = _block_reasons(blocks, find_main_block(blocks, find_means(blocks).allow))
+    blocks = _measure_blocks(tree, leaves, options.vce_link_density)
+    reasons = _block_reasons(blocks, _find_main_block(blocks, _find_means(blocks).allow))
     return [
         Decision(leaf.block, score, leaf.dropped or reasons[_block_number(leaf, tree)])
         for leaf, score in zip(leaves, scores, strict=True)
@@ -86,7 +86,7 @@ class BlockMeans:
         return enough and few_links
 
 
-def find_means(blocks: Sequence[VisualBlock]) -> BlockMeans:
+def _find_means(blocks: Sequence[VisualBlock]) -> BlockMeans:
     """Return the general parameters of the blocks; the first block is the root."""
     others, count = blocks[1:], max(1, len(blocks) - 1)
     return BlockMeans(
@@ -97,7 +97,7 @@ def find_means(blocks: Sequence[VisualBlock]) -> BlockMeans:
     )
 
 
-def find_main_block(blocks: Sequence[VisualBlock], allow: Callable[[VisualBlock], bool]) -> int | None:
+def _find_main_block(blocks: Sequence[VisualBlock], allow: Callable[[VisualBlock], bool]) -> int | None:
     """Return the index of the candidate with the highest factor value, the first of equal ones; None if there is none.
 
     The order is depth first, children before their parents. The root is never a candidate. Of infinite values the one
@@ -144,7 +144,7 @@ def _block_reasons(blocks: Sequence[VisualBlock], main: int | None) -> list[Reas
 def _block_tree_of(page: Page, options: Options) -> BlockTree:
     if page.layout is None:
         raise LayoutError("the page has no layout")
-    return build_block_tree(body_of(page.root), page.layout.match(page.root), options.vce_threshold)
+    return _build_block_tree(body_of(page.root), page.layout.match(page.root), options.vce_threshold)
 
 
 def _block_number(leaf: Leaf, tree: BlockTree) -> int:
@@ -227,7 +227,7 @@ class VisualBlock:
         return self.numerator / self.denominator if self.denominator else math.inf
 
 
-def build_block_tree(start: HtmlElement, boxes: Mapping[HtmlElement, Box], threshold: int) -> BlockTree:
+def _build_block_tree(start: HtmlElement, boxes: Mapping[HtmlElement, Box], threshold: int) -> BlockTree:
     """Return the blocks of the tree below `start`: elements with a distance above the threshold begin a block.
 
     `start` begins the first block. Inline elements begin none: links stay with the text around them (2.1.1). An element
@@ -241,7 +241,7 @@ def build_block_tree(start: HtmlElement, boxes: Mapping[HtmlElement, Box], thres
     return drawing.finish()
 
 
-def measure_blocks(tree: BlockTree, leaves: Iterable[Leaf], max_links: float) -> list[VisualBlock]:
+def _measure_blocks(tree: BlockTree, leaves: Iterable[Leaf], max_links: float) -> list[VisualBlock]:
     """Return the blocks with their text; a block with a link density up to `max_links` adds its text to its parent."""
     lengths, linked = _own_lengths(tree, leaves)
     measured: list[VisualBlock] = []

@@ -72,9 +72,11 @@ class DistinctBlock(Leaf):
 
 def segment(page: Page, options: Options) -> list[Leaf]:
     """Return a block for each `div` and `td`: distinct blocks with their counts, the others dropped with a reason."""
-    leaves = cut_by_tag_rules(page)
+    leaves = _cut_by_tag_rules(page)
     left = [leaf for leaf in leaves if leaf.dropped is None]
-    plain = without_punctuation(with_text_in(find_minimum_subtree(page.root, left), left), options.weighted_small_words)
+    plain = _without_punctuation(
+        _with_text_in(_find_minimum_subtree(page.root, left), left), options.weighted_small_words
+    )
     dropped = dict.fromkeys(plain, Reason.PUNCTUATION)
     title = frozenset(terms(_page_title(page.root)))
     worded = {leaf: _classify_terms(leaf, title) for leaf in left if leaf not in dropped}
@@ -91,7 +93,7 @@ def segment(page: Page, options: Options) -> list[Leaf]:
 def score(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — all methods share this signature
     """Return the block score (equation 4) of each distinct block, 0 for the other blocks."""
     return [
-        block_score(leaf.counts, leaf.totals, options) if isinstance(leaf, DistinctBlock) else 0.0 for leaf in leaves
+        _block_score(leaf.counts, leaf.totals, options) if isinstance(leaf, DistinctBlock) else 0.0 for leaf in leaves
     ]
 
 
@@ -111,7 +113,7 @@ def decide(
 
 
 def segment_by_tags(page: Page, options: Options) -> list[Leaf]:  # noqa: ARG001 — all methods share this signature
-    return cut_by_tag_rules(page)
+    return _cut_by_tag_rules(page)
 
 
 def score_by_tags(page: Page, leaves: Sequence[Leaf], options: Options) -> list[float]:  # noqa: ARG001 — all methods share this signature
@@ -119,22 +121,22 @@ def score_by_tags(page: Page, leaves: Sequence[Leaf], options: Options) -> list[
     return [0.0 if leaf.dropped else 1.0 for leaf in leaves]
 
 
-def block_score(counts: WordCounts, totals: PageWordTotals, options: Options) -> float:
+def _block_score(counts: WordCounts, totals: PageWordTotals, options: Options) -> float:
     """Return 1 - (alpha T + beta L + gamma C), equation 4 with equations 5 to 7; a ratio to 0 counts as 0.
 
     The score is at most 1 and has no lower bound: a block counts all its words, the page only distinct words.
     """
-    return float(exact_score(counts, totals, options))
+    return float(_exact_score(counts, totals, options))
 
 
-def exact_score(counts: WordCounts, totals: PageWordTotals, options: Options) -> Fraction:
+def _exact_score(counts: WordCounts, totals: PageWordTotals, options: Options) -> Fraction:
     """Return the block score as a fraction; a weight is the decimal number that it is written as."""
     weights = (options.weighted_alpha, options.weighted_beta, options.weighted_gamma)
     ratios = (Fraction(count, total) if total else Fraction() for count, total in zip(counts, totals, strict=True))
     return 1 - sum((Fraction(str(weight)) * ratio for weight, ratio in zip(weights, ratios, strict=True)), Fraction())
 
 
-def find_minimum_subtree(root: HtmlElement, leaves: Iterable[Leaf]) -> HtmlElement:
+def _find_minimum_subtree(root: HtmlElement, leaves: Iterable[Leaf]) -> HtmlElement:
     """Return the deepest element that holds all text of the leaves; the body if they have no text.
 
     Section 3.2: "none of its subtree wraps the entire content".
@@ -153,13 +155,13 @@ def find_minimum_subtree(root: HtmlElement, leaves: Iterable[Leaf]) -> HtmlEleme
     return deepest
 
 
-def with_text_in(subtree: HtmlElement, leaves: Iterable[Leaf]) -> list[Leaf]:
+def _with_text_in(subtree: HtmlElement, leaves: Iterable[Leaf]) -> list[Leaf]:
     """Return the leaves with text in the subtree; for the minimum subtree, all leaves with text."""
     inside = set(subtree.iter(etree.Element))
     return [leaf for leaf in leaves if any(piece.element in inside for piece in leaf.pieces)]
 
 
-def without_punctuation(leaves: Sequence[Leaf], small: int) -> list[Leaf]:
+def _without_punctuation(leaves: Sequence[Leaf], small: int) -> list[Leaf]:
     """Return the blocks without a punctuation mark; a block with fewer words than `small` joins the next block.
 
     A run of small blocks joins the block after it; the last run of a page joins the block before it.
@@ -244,7 +246,7 @@ def _block_reason(leaf: Leaf, options: Options) -> Reason:
     if not isinstance(leaf, DistinctBlock):
         assert leaf.dropped is not None
         return leaf.dropped
-    return Reason.KEPT if exact_score(leaf.counts, leaf.totals, options) > leaf.threshold else Reason.LOW_SCORE
+    return Reason.KEPT if _exact_score(leaf.counts, leaf.totals, options) > leaf.threshold else Reason.LOW_SCORE
 
 
 # The tag rules (section 3.2). The words, sizes and hosts that they look for are in data/tagrules.toml.
@@ -312,23 +314,23 @@ def _is_block_element(element: HtmlElement) -> bool:
     return element.tag in _BLOCK_ELEMENTS
 
 
-def cut_by_tag_rules(page: Page) -> list[Leaf]:
+def _cut_by_tag_rules(page: Page) -> list[Leaf]:
     """Return the blocks of a page, one for each `div` and `td`, dropped if a tag rule says so.
 
     Text in no block, and text in a removed part of a block, becomes leaves of its own. Empty for a page without blocks
     and text.
     """
-    matches = match_tag_rules(page)[::-1]  # backwards, so that the first rule that an element matches gives the reason
+    matches = _match_tag_rules(page)[::-1]  # backwards, so that the first rule that an element matches gives the reason
     removed = {match.element: _REMOVING_RULES[match.rule] for match in matches if match.rule in _REMOVING_RULES}
     condemned = {match.element: _BLOCK_RULES[match.rule] for match in matches if match.rule in _BLOCK_RULES}
     leaves = regroup(walk(page.root), page.root, _is_block_element, nested=True, removed=removed)
     return [leaf if leaf.dropped else _with_text_rules(leaf, condemned.get(leaf.node.element)) for leaf in leaves]
 
 
-def match_tag_rules(page: Page) -> list[RuleMatch]:
+def _match_tag_rules(page: Page) -> list[RuleMatch]:
     """Return the tags inside the body that match a rule, in reading order.
 
-    After an element matches a removing rule, neither it nor its content is searched further. `cut_by_tag_rules` checks
+    After an element matches a removing rule, neither it nor its content is searched further. `_cut_by_tag_rules` checks
     the texts of blocks and links. The body itself is never removed.
     """
     return list(_TagAnalysis(page).run())
@@ -397,7 +399,7 @@ class _TagAnalysis:
     def _link_rules(self, url: str | None) -> Iterator[TagRule]:
         if url is None:
             return
-        if self._lists.legal_links.search(" ".join(attribute_words(_url_path(url)))):
+        if self._lists.legal_links.search(" ".join(_attribute_words(_url_path(url)))):
             yield TagRule.LEGAL
         if self._links.leads_to(url, self._lists.social):
             yield TagRule.SOCIAL
@@ -414,7 +416,7 @@ class _TagAnalysis:
         return named or (element.tag == "input" and element.get("name") in self._lists.search_fields)
 
 
-def attribute_words(text: str) -> list[str]:
+def _attribute_words(text: str) -> list[str]:
     """Return the words of an attribute in lower case, split at non-letters and where the case changes."""
     return [word.lower() for word in _BETWEEN_WORDS.split(text) if word]
 
@@ -423,7 +425,7 @@ def _attribute_has_word(value: str | None, listed: frozenset[str]) -> bool:
     """Return True if an attribute has one of the words as a whole; a `data:` URL has no words."""
     if value is None or value.lstrip()[:5].lower() == "data:":
         return False
-    return not listed.isdisjoint(attribute_words(value))
+    return not listed.isdisjoint(_attribute_words(value))
 
 
 def _is_linked(piece: Piece) -> bool:

@@ -124,14 +124,14 @@ def pure_find_candidates(start: HtmlElement) -> list[HtmlElement]:
     ]
 
 
-def names_speaker(text: str) -> bool:
+def _names_speaker(text: str) -> bool:
     """Return True for a text that says whose words follow: "Ada wrote:", "Quote from Ada"."""
     return len(text) <= _MAX_HEAD_CHARS and _SPEAKER.fullmatch(text) is not None
 
 
 def introduces_quote(text: str) -> bool:
     """Return True for a text that a quote may follow: one that names a speaker, or ends with a colon."""
-    return text.endswith(tuple(_COLONS)) or names_speaker(text)
+    return text.endswith(tuple(_COLONS)) or _names_speaker(text)
 
 
 def _is_label(block: Block) -> bool:
@@ -330,7 +330,7 @@ class _Search:
         return (
             number >= 0
             and f"{self._blocks[number].path}/".startswith(f"{outer}/")
-            and names_speaker(self._blocks[number].text)
+            and _names_speaker(self._blocks[number].text)
         )
 
     def _range(self, path: str) -> tuple[int, int]:

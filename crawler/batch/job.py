@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from crawler.config import Config
 
-JOB_FILE = "batch.json"
+_JOB_FILE = "batch.json"
 _SUMMARY_FILE = "summary.json"
 
 _VERSION = 2
@@ -135,7 +135,7 @@ def run_batch(options: BatchOptions, report: Callable[[BatchProgress], None] = l
     """
     started = time.monotonic()
     job = _open_job(options)
-    with job.output.locked(JOB_FILE):
+    with job.output.locked(_JOB_FILE):
         if not job.output.exists(_SUMMARY_FILE):
             job.output.remove_abandoned()
             counts = _run_stages(job, options, report)
@@ -166,16 +166,16 @@ class _Job:
 
 def _open_job(options: BatchOptions) -> _Job:
     output = OutputFolder(options.out)
-    if not output.exists(JOB_FILE):
+    if not output.exists(_JOB_FILE):
         if not output.is_empty():
             raise BatchError(f"--out is {options.out!r}, which is not empty and holds no batch job; choose another OUT")
         files = find_inputs(options.inputs, options.base)
         job = _Job(output, files, datetime.now(UTC))
-        output.write_json(JOB_FILE, _describe(job, options))
+        output.write_json(_JOB_FILE, _describe(job, options))
         return job
     if not options.resume:
         raise BatchError(f"--out is {options.out!r}, which holds a batch job; add --resume, or choose another OUT")
-    described = output.read_json(JOB_FILE)
+    described = output.read_json(_JOB_FILE)
     try:
         files = [
             InputFile(number, path, InputKind(kind), size)
@@ -183,7 +183,7 @@ def _open_job(options: BatchOptions) -> _Job:
         ]
         started = datetime.fromisoformat(described["started"])
     except (KeyError, TypeError, ValueError) as error:
-        raise BatchError(f"{JOB_FILE} in {options.out!r} is damaged: it describes no job") from error
+        raise BatchError(f"{_JOB_FILE} in {options.out!r} is damaged: it describes no job") from error
     job = _Job(output, files, started)
     description = _describe(job, options)
     described.setdefault("markdown", asdict(MarkdownForm()))  # earlier versions knew no other

@@ -58,10 +58,10 @@ class CompletionCommand(BlocksieveCommand, ScrapyCommand):
         import shtab  # noqa: PLC0415 — its help needs no library
 
         assert self.settings is not None  # set by scrapy.cmdline
-        sys.stdout.write(shtab.complete(make_parser(self.settings, shtab.FILE), shell=args[0]))
+        sys.stdout.write(shtab.complete(_make_parser(self.settings, shtab.FILE), shell=args[0]))
 
 
-def make_parser(settings: Settings, files: object) -> argparse.ArgumentParser:
+def _make_parser(settings: Settings, files: object) -> argparse.ArgumentParser:
     """Return a parser of all commands as subcommands of `scrapy`; it only serves to be described.
 
     An argument whose attribute `complete` is `files` stands for a file.

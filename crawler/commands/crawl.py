@@ -65,9 +65,9 @@ class CrawlCommand(ScrapyCrawl):
         # Checked before Scrapy starts its log and loads the spiders, because a command cannot catch an error there.
         assert self.settings is not None
         try:
-            check_log_level(self.settings["LOG_LEVEL"])
+            _check_log_level(self.settings["LOG_LEVEL"])
             check_log_file(self.settings["LOG_FILE"])
-            leave_out_details(self.settings["LOG_LEVEL"])
+            _leave_out_details(self.settings["LOG_LEVEL"])
             if "spiders" in self.settings.getlist("SPIDER_MODULES"):
                 check_packages()
         except CrawlerError as error:
@@ -98,7 +98,7 @@ class CrawlCommand(ScrapyCrawl):
         running = process.crawl(crawler, **arguments)
         if isinstance(running, asyncio.Task):
             # Scrapy installs its own signal handlers when the loop starts.
-            running.get_loop().call_soon(record_stop_signal, crawler)
+            running.get_loop().call_soon(_record_stop_signal, crawler)
         process.start()
         error = running.exception() if isinstance(running, asyncio.Task) and running.done() else None
         if error is None:
@@ -137,7 +137,7 @@ class CrawlEntryPoint(CrawlCommand):
             ScrapyCrawl.run(self, args, opts)
 
 
-def check_log_level(level: object) -> None:
+def _check_log_level(level: object) -> None:
     """Raise ConfigError for a text that names no level of logging."""
     if isinstance(level, str) and level not in logging.getLevelNamesMapping():
         raise ConfigError(
@@ -159,7 +159,7 @@ def check_log_file(file: object) -> None:
         raise ConfigError(f"LOG_FILE is {str(file)!r}, which this user may not write; name another file")
 
 
-def leave_out_details(level: str | int) -> None:
+def _leave_out_details(level: str | int) -> None:
     """Let Scrapy log its components, changed settings and stats only with LOG_LEVEL=DEBUG."""
     lowest = logging.getLevelNamesMapping()[level] if isinstance(level, str) else level
     for name in _DETAIL_LOGGERS if lowest == logging.INFO else ():
@@ -171,7 +171,7 @@ def _is_important(record: logging.LogRecord) -> bool:
     return record.levelno > logging.INFO
 
 
-def record_stop_signal(crawler: Crawler) -> None:
+def _record_stop_signal(crawler: Crawler) -> None:
     """Record in the stats which signal stops the crawl, because Scrapy's finish reason is always `shutdown`."""
     watch_stop_signals(lambda number: record_signal(crawler, number))
 

@@ -93,14 +93,14 @@ def _retried(engine: Engine, chosen: crawls.FailedFilter, *, dry_run: bool) -> l
             arguments=queue.arguments,
             failed=dict(queue.failed),
             processes=busy.get(queue.crawl_id, 0),
-            command=resume_command(queue.spider, queue.arguments, queue.settings or {}),
+            command=_resume_command(queue.spider, queue.arguments, queue.settings or {}),
             masked=[*_masked(queue.arguments), *_masked(queue.settings or {})],
         )
         for queue in queues
     ]
 
 
-def resume_command(spider: str, arguments: dict[str, Any], settings: dict[str, str]) -> str:
+def _resume_command(spider: str, arguments: dict[str, Any], settings: dict[str, str]) -> str:
     """Return the shell command that continues a crawl, with the settings of its last command line."""
     words = ["recrawl", "--due"]
     if RECRAWL not in arguments:

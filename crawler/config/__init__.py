@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from cleaning.declare import Option, OptionType
 
-DEDUP_SCOPES = ("all", "site", "page", "off")
+_DEDUP_SCOPES = ("all", "site", "page", "off")
 
 DIRECTIVE_SETTINGS = ("OBEY_NOINDEX", "OBEY_NOFOLLOW", "OBEY_NOARCHIVE", "OBEY_NOAI", "OBEY_TDM_RESERVATION")
 PAGE_SETTINGS = (
@@ -191,7 +191,7 @@ class DuplicateSettings(Theme):
 
     dedup_scope: str = option(
         "all",
-        one_of(DEDUP_SCOPES),
+        one_of(_DEDUP_SCOPES),
         "Which blocks a block is compared with: `all` stored blocks, those of its `site`, those of its `page`, or none "
         "(`off`).",
     )

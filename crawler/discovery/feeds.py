@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-SITEMAP_MAX_BYTES = 50_000_000
+_SITEMAP_MAX_BYTES = 50_000_000
 """Unpacked bytes that are read of a sitemap. The sitemap protocol allows about as many."""
 
 _FEED_MAX_BYTES = 5_000_000
@@ -121,7 +121,7 @@ class FeedListing:
 def read_listing(response: Response, now: datetime, most: int, seconds: float) -> FeedListing | FeedProblem:
     """Return the newest `most` entries of a feed, a sitemap or a sitemap index, or the reason why it has no entries.
 
-    The time is proportional to the number of bytes, up to some seconds for SITEMAP_MAX_BYTES, and never longer than
+    The time is proportional to the number of bytes, up to some seconds for _SITEMAP_MAX_BYTES, and never longer than
     `seconds`: in a crawl, call it in a thread.
     """
     try:
@@ -209,11 +209,11 @@ def _utc_day(time: date) -> date:
 
 
 class _UnpackedChunks:
-    """The document in chunks, unpacked if it is gzipped. It ends at SITEMAP_MAX_BYTES, so a gzip bomb is harmless."""
+    """The document in chunks, unpacked if it is gzipped. It ends at _SITEMAP_MAX_BYTES, so a gzip bomb is harmless."""
 
     def __init__(self, body: bytes) -> None:
         self._file = gzip.GzipFile(fileobj=BytesIO(body)) if body.startswith(_GZIP_MAGIC) else BytesIO(body)
-        self._left = SITEMAP_MAX_BYTES
+        self._left = _SITEMAP_MAX_BYTES
         self.damaged = self.cut = False
 
     def __iter__(self) -> Iterator[bytes]:

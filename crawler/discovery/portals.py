@@ -186,7 +186,7 @@ def read_portals(own: str = "") -> dict[str, Portal]:
     added = _user_rows(own) if own else {}
     where = dict.fromkeys(rows, _SHIPPED_TABLE) | dict.fromkeys(added, own)
     merged = {name: _merge_rows(rows.get(name), added.get(name)) for name in where}
-    return {name: read_portal(name, row, where[name]) for name, row in merged.items()}
+    return {name: _read_portal(name, row, where[name]) for name, row in merged.items()}
 
 
 def select_portals(text: str, table: Mapping[str, Portal]) -> tuple[Portal, ...]:
@@ -202,7 +202,7 @@ def select_portals(text: str, table: Mapping[str, Portal]) -> tuple[Portal, ...]
     return tuple({portal.name: portal for portal in (_select_portal(name, table) for name in names)}.values())
 
 
-def read_portal(name: str, row: Any, where: str) -> Portal:
+def _read_portal(name: str, row: Any, where: str) -> Portal:
     """Return a row of a table. Raises ConfigError with the row, the column, its value and what the column takes."""
     if not isinstance(row, dict):
         raise ConfigError(f"{where}: {name!r} is {row!r}; a portal is a table of columns, [{name}]")
@@ -256,7 +256,7 @@ def _select_portal(name: str, table: Mapping[str, Portal]) -> Portal:
     try:
         known = next((portal for portal in table.values() if _netloc(home) == _netloc(portal.start)), None)
         row = {"host": _netloc(home), "home": web_url().read(home)}
-        return known or read_portal(_netloc(home), row, "the argument 'site'")
+        return known or _read_portal(_netloc(home), row, "the argument 'site'")
     except ConfigError as error:
         raise ValueError(str(error)) from error
 

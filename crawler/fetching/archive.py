@@ -181,7 +181,7 @@ class ArchiveFile:
     def _repair(self) -> int:
         fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         size = os.fstat(self._file.fileno()).st_size
-        end = end_of_whole_records(self._file)
+        end = _end_of_whole_records(self._file)
         self._file.truncate(end)
         return size - end
 
@@ -294,7 +294,7 @@ class _GzipMember:
     rest: bytes | None
 
 
-def end_of_whole_records(file: FileIO) -> int:
+def _end_of_whole_records(file: FileIO) -> int:
     """Return the offset after the last whole record, 0 if there is none. Raises NotAnArchiveError.
 
     The search starts at the end of the file, so its cost does not depend on the file's size.

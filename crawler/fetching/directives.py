@@ -114,7 +114,7 @@ class DirectiveReader:
         if page is None and isinstance(response, PageResponse):
             page = response.source
         if isinstance(page, UnparsedPage):
-            page = page.tree if page.is_parsed or may_state_directives(response.body, self._names) else None
+            page = page.tree if page.is_parsed or _may_state_directives(response.body, self._names) else None
         elements = [] if page is None else list(_meta_elements(page.root))
         places = dict(_read_robots(response, elements, self._names))
         reservation = self._find_reservation(response, elements)
@@ -124,10 +124,10 @@ class DirectiveReader:
 
     def _find_reservation(self, response: Response, elements: Iterable[tuple[str, str, str]]) -> str | None:
         """Return where the rights for text and data mining are reserved, None if they are not."""
-        stated = read_reservation(content for kind, name, content in elements if (kind, name) == ("name", _TDM_NAME))
+        stated = _read_reservation(content for kind, name, content in elements if (kind, name) == ("name", _TDM_NAME))
         if stated is not None:
             return f"<meta name={_TDM_NAME}>" if stated else None
-        stated = read_reservation(value.decode("latin-1") for value in response.headers.getlist(_TDM_NAME))
+        stated = _read_reservation(value.decode("latin-1") for value in response.headers.getlist(_TDM_NAME))
         if stated is not None:
             return f"the header {_TDM_NAME}" if stated else None
         reservations: Reservations | None = None if self._crawler is None else context_of(self._crawler).reservations
@@ -148,7 +148,7 @@ def crawler_names(settings: BaseSettings) -> frozenset[str]:
     return frozenset({"*", _OUR_NAME, agent.partition("/")[0].strip().lower()})
 
 
-def read_robots_rules(text: str, names: frozenset[str], now: datetime) -> Iterator[Directive]:
+def _read_robots_rules(text: str, names: frozenset[str], now: datetime) -> Iterator[Directive]:
     """Yield the directives of an X-Robots-Tag header or a robots meta element.
 
     A crawler's name before a colon holds until the next name; rules for other crawlers are left out. As Google
@@ -170,7 +170,7 @@ def read_robots_rules(text: str, names: frozenset[str], now: datetime) -> Iterat
                 yield from _RULES.get(rule, ())
 
 
-def may_state_directives(body: bytes, names: frozenset[str]) -> bool:
+def _may_state_directives(body: bytes, names: frozenset[str]) -> bool:
     """Return False if no meta element of a page can state a directive to crawlers of these names, as its bytes show."""
     for start in _META_START.finditer(body):
         tag = _META_TAG.match(body, start.start())
@@ -182,7 +182,7 @@ def may_state_directives(body: bytes, names: frozenset[str]) -> bool:
     return False
 
 
-def read_reservation(values: Iterable[str]) -> bool | None:
+def _read_reservation(values: Iterable[str]) -> bool | None:
     """Return whether the values of `tdm-reservation` reserve rights, None if none of them is 0 or 1."""
     stated = {word.strip() for value in values for word in value.split(",")}
     return True if "1" in stated else False if "0" in stated else None
@@ -193,11 +193,11 @@ def _read_robots(
 ) -> Iterator[tuple[Directive, str]]:
     now = datetime.now(UTC)
     for value in response.headers.getlist(_ROBOTS_HEADER):
-        for directive in read_robots_rules(value.decode("latin-1"), names, now):
+        for directive in _read_robots_rules(value.decode("latin-1"), names, now):
             yield directive, f"the header {_ROBOTS_HEADER}"
     for kind, name, content in elements:
         if (kind == "name" and name in {"robots", *names}) or (kind, name) == ("http-equiv", _ROBOTS_HEADER.lower()):
-            for directive in read_robots_rules(content, names, now):
+            for directive in _read_robots_rules(content, names, now):
                 yield directive, f"<meta {kind}={name}>"
 
 

@@ -241,7 +241,7 @@ class CrawlDelay:
             slot.jitter = 0.0  # Scrapy's random variation would shorten half of all waits
 
     def _note(self, robotparser: RobotParser, request: Request) -> None:
-        seconds = requested_delay(robotparser, self._agent)
+        seconds = _requested_delay(robotparser, self._agent)
         name = host_of(request.url)
         if seconds > self._max_delay_seconds:
             logger.warning(
@@ -255,7 +255,7 @@ class CrawlDelay:
         self._seconds[name] = max(self._seconds.get(name, 0.0), min(seconds, self._max_delay_seconds))
 
 
-def requested_delay(parser: RobotParser, agent: str) -> float:
+def _requested_delay(parser: RobotParser, agent: str) -> float:
     """Return the seconds between two requests that a robots.txt asks of an agent; 0 if it states no delay.
 
     That is the larger of Crawl-delay and Request-rate. A rate for certain hours of the day counts all day.

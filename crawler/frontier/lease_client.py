@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from crawler.storage.requests import Ack, LeasedRequest, QueueStatus
     from crawler.visit import LeaseToken, RequestRecord
 
-WriteResultT = TypeVar("WriteResultT")
+_WriteResultT = TypeVar("_WriteResultT")
 
 # Requests are leased up to this long before their host may be asked.
 _HORIZON_SECONDS = 2.0
@@ -375,5 +375,5 @@ class LeaseClient:
             self._ready_at = monotonic() + pause
         self._poll_at = monotonic() + min(max(pause, _MIN_POLL_SECONDS), _MAX_POLL_SECONDS)
 
-    async def _write(self, work: Callable[[Connection], WriteResultT]) -> WriteResultT:
+    async def _write(self, work: Callable[[Connection], _WriteResultT]) -> _WriteResultT:
         return await self._store_thread.run(partial(self._store_thread.store.write, work))

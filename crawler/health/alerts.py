@@ -146,7 +146,7 @@ class AlertExtension:
 
     async def _send(self) -> None:
         # In a thread: other crawls of this process go on meanwhile.
-        result = await asyncio.to_thread(send_alerts, self._config)
+        result = await asyncio.to_thread(_send_alerts, self._config)
         for name, number in (("alerts/sent", result.sent), ("alerts/failed", len(result.failures))):
             if number:
                 self._crawler.stats.inc_value(name, number)
@@ -160,7 +160,7 @@ class Delivery:
     failures: tuple[str, ...] = ()
 
 
-def send_alerts(config: Config) -> Delivery:
+def _send_alerts(config: Config) -> Delivery:
     """Send the alerts that were not sent yet; log the failures, and leave them to the next crawl."""
     try:
         with opened_engine(config.database_url, must_exist=True) as engine:

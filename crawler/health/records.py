@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from crawler.health.conditions import Finding
 
-CRAWLS_MAX = 200
+_CRAWLS_MAX = 200
 """The number of crawls of a site whose counts are kept, the latest ones."""
 
 _COUNTS = tuple(SiteCounts.__dataclass_fields__)
@@ -58,7 +58,7 @@ def _forget_oldest(connection: Connection, sites: Sequence[str]) -> None:
     rank = func.row_number().over(partition_by=site_crawl.c.site, order_by=site_crawl.c.crawl_id.desc())
     ranked = select(site_crawl.c.site, site_crawl.c.crawl_id, rank.label("rank")).where(site_crawl.c.site.in_(sites))
     ranks = ranked.subquery()
-    for row in connection.execute(select(ranks.c.site, ranks.c.crawl_id).where(ranks.c.rank > CRAWLS_MAX)).all():
+    for row in connection.execute(select(ranks.c.site, ranks.c.crawl_id).where(ranks.c.rank > _CRAWLS_MAX)).all():
         connection.execute(
             delete(site_crawl).where(site_crawl.c.site == row.site, site_crawl.c.crawl_id == row.crawl_id)
         )

@@ -71,7 +71,7 @@ class FinishReason(StrEnum):
     """All requests left are for hosts that asked for a pause. The same command continues the crawl later."""
 
 
-FAILURE_REASONS: Mapping[str, str] = {
+_FAILURE_REASONS: Mapping[str, str] = {
     FinishReason.REFUSED: "the site refused too many requests in a row",
     FinishReason.STORE_FAILED: "the database failed: see the log",
     FinishReason.WORKERS_FAILED: "a cleaning process that had died could not be started again: see the log",
@@ -151,8 +151,8 @@ def find_exit_status(stats: Mapping[str, Any], max_refused_share: float) -> Exit
     reason = str(stats.get("finish_reason", _SHUTDOWN))
     if error := stats.get("store/error"):
         return ExitStatus(EXIT_FAILURE, f"the database failed: {error}")
-    if reason in FAILURE_REASONS:
-        return ExitStatus(EXIT_FAILURE, FAILURE_REASONS[reason])
+    if reason in _FAILURE_REASONS:
+        return ExitStatus(EXIT_FAILURE, _FAILURE_REASONS[reason])
     if reason == _SHUTDOWN:
         return _interrupted(stats.get(STOP_SIGNAL_STAT))
     problem = _find_problem(stats, max_refused_share) or _join_sites(stats.get(SITE_PROBLEMS_STAT, ()))
@@ -165,7 +165,7 @@ def find_storing_status(stats: Mapping[str, Any]) -> ExitStatus:
     if error := stats.get("store/error"):
         return ExitStatus(EXIT_FAILURE, f"the database failed: {error}")
     if reason in {FinishReason.STORE_FAILED, FinishReason.WORKERS_FAILED}:
-        return ExitStatus(EXIT_FAILURE, FAILURE_REASONS[reason])
+        return ExitStatus(EXIT_FAILURE, _FAILURE_REASONS[reason])
     failed_pages = sum(_count_stat(stats, f"visit/{outcome}") for outcome in _PROCESSING_FAILURES)
     total_pages = failed_pages + _count_stat(stats, f"visit/{Outcome.PAGE}")
     if 2 * failed_pages > total_pages:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _TERMINAL_SECONDS = 0.25
 _PLAIN_SECONDS = 5.0
 
-ItemT = TypeVar("ItemT")
+_ItemT = TypeVar("_ItemT")
 
 
 class ProgressLine:
@@ -139,7 +139,7 @@ def _redirect_log(old: object, new: object) -> None:
             handler.setStream(new)
 
 
-def track_progress(items: Sequence[ItemT], mode: str) -> Iterator[ItemT]:
+def track_progress(items: Sequence[_ItemT], mode: str) -> Iterator[_ItemT]:
     """Yield the items one by one; if stderr is a terminal, show a bar that disappears at the end."""
     console = Console(stderr=True)
     hidden = mode == "off" or not console.is_terminal or len(items) <= 1

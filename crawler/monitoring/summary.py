@@ -85,7 +85,7 @@ def _summarise(crawler: Crawler) -> dict[str, Any]:
     spider, stats = crawler.spider, crawler.stats.get_stats()
     assert spider is not None
     config = config_of(crawler)
-    summary = build_summary(spider, stats, find_exit_status(stats, config.max_refused_share))
+    summary = _build_summary(spider, stats, find_exit_status(stats, config.max_refused_share))
     warnings = [] if config.feed_unchanged else list(_feed_warnings(crawler.settings.getdict("FEEDS"), stats))
     return summary | {"warnings": warnings}
 
@@ -118,7 +118,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def build_summary(spider: Spider, stats: Mapping[str, Any], status: ExitStatus) -> dict[str, Any]:
+def _build_summary(spider: Spider, stats: Mapping[str, Any], status: ExitStatus) -> dict[str, Any]:
     """Return the summary of a crawl that is over. Times are in UTC; secrets in the arguments are redacted."""
     seconds = stats["elapsed_time_seconds"]
     count = _StatCounts(stats)

@@ -83,7 +83,7 @@ def write_export(engine: Engine, request: ExportRequest, report: Callable[[int],
         since = None if request.since is None else cursor.since(request.since)
         rows = read_rows(connection, request.content, request.rows, since, request.limits, request.markdown)
         counts = Counter[str]()
-        with atomic_file(request.path) as file, open_row_writer(request.suffix, file, cursor) as writer:
+        with _atomic_file(request.path) as file, open_row_writer(request.suffix, file, cursor) as writer:
             while batch := list(islice(rows, _ROWS_PER_WRITE)):
                 writer.write(batch)
                 counts.update(row[_CHANGE_INDEX] for row in batch)
@@ -93,7 +93,7 @@ def write_export(engine: Engine, request: ExportRequest, report: Callable[[int],
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+def _atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """Yield a file to write to. On success it replaces the file at the path; on an error it is deleted.
 
     Files that killed processes left in the folder are removed. Raises ExportError if the file cannot be written.

@@ -205,7 +205,7 @@ def _read_history(connection: Connection, url: str, row: Any) -> PageHistory:
         near_duplicate_of=connection.scalar(_SELECT_ORIGINAL, {"page": row.id}),
         texts=sum(text.gone is None for text in texts),
     )
-    return PageHistory(url, facts, requests, page_revisions(texts, row.first_seen, _read_edits(connection, row)))
+    return PageHistory(url, facts, requests, _page_revisions(texts, row.first_seen, _read_edits(connection, row)))
 
 
 def _read_edits(connection: Connection, page_row: Any) -> dict[datetime, list[MetadataEdit]]:
@@ -356,7 +356,7 @@ class _RevisionTexts:
     gone: list[TextLifetime] = field(default_factory=list)
 
 
-def page_revisions(
+def _page_revisions(
     texts: Sequence[TextLifetime], first_seen: datetime, edits: Mapping[datetime, Sequence[MetadataEdit]] | None = None
 ) -> tuple[PageRevision, ...]:
     """Return the visits at which texts were added or removed, or metadata replaced, the earliest first."""

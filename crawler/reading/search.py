@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _HITS_PER_PAGE = 3
 """Blocks that are returned of one page."""
 
-QUERY_MAX_CHARACTERS = 1_000
+_QUERY_MAX_CHARACTERS = 1_000
 
 _QUERY_MAX_WORDS = 64
 
@@ -314,7 +314,7 @@ class _RankedPages:
         titles = () if self._query.title is None else self._query.title.phrases
         for hit in hits:
             phrases = self._query.phrases if hit.block_id is not None else (*self._query.phrases, *titles)
-            yield replace(hit, excerpt=make_excerpt(hit.text, phrases))
+            yield replace(hit, excerpt=_make_excerpt(hit.text, phrases))
 
 
 _NO_EXCERPT = Excerpt("", ())
@@ -428,8 +428,8 @@ def parse_query(text: str) -> Query:
     The result does not depend on the kind of database. Raises QueryError for a query that is malformed or has no wanted
     word.
     """
-    if len(text) > QUERY_MAX_CHARACTERS:
-        raise QueryError(f"the query has {len(text):,} characters; {QUERY_MAX_CHARACTERS:,} is the most")
+    if len(text) > _QUERY_MAX_CHARACTERS:
+        raise QueryError(f"the query has {len(text):,} characters; {_QUERY_MAX_CHARACTERS:,} is the most")
     plain = text.translate(_QUOTES)
     if plain.count('"') % 2:
         raise QueryError('the query has a quotation mark (") without its partner')
@@ -721,7 +721,7 @@ def _all_words(phrase: Phrase) -> str:
     return f"({' & '.join([*whole, last + ':*' * phrase.begins])})"
 
 
-def make_excerpt(text: str, phrases: Iterable[Phrase], width: int = _EXCERPT_WIDTH) -> Excerpt:
+def _make_excerpt(text: str, phrases: Iterable[Phrase], width: int = _EXCERPT_WIDTH) -> Excerpt:
     """Return about `width` characters of a text around its hits; a shorter text is returned whole."""
     plain = " ".join(text[:_EXCERPT_MAX_CHARACTERS].split())
     hits = _merge_overlaps(_find_phrases(plain, phrases))

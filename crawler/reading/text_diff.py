@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 # Doubling the number of words more than doubles the time of a comparison.
-DIFF_MAX_WORDS = 1_000
+_DIFF_MAX_WORDS = 1_000
 # A word with the space after it. In scripts without spaces each character is a word.
 _WORD = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)(\s*)")
 
@@ -45,7 +45,7 @@ _BRACKETS = {DiffOperation.SAME: ("", ""), DiffOperation.REMOVED: ("[-", "-]"), 
 
 def diff_words(old: str, new: str) -> list[DiffPart]:
     """Return the parts that turn `old` into `new`, in order. Only the first 1,000 words of each text are compared."""
-    before, after = (_WORD.findall(text)[:DIFF_MAX_WORDS] for text in (old, new))
+    before, after = (_WORD.findall(text)[:_DIFF_MAX_WORDS] for text in (old, new))
     return list(_diff_parts(before, after))
 
 

@@ -231,13 +231,13 @@ def compared_page(compared: ComparedPage, max_leaves: int, index: str | None = N
         index=index,
         compared=compared,
         agreement=agreement_rows(names, compared.agreement) if compared.agreement else [],
-        marked=mark_page(compared, max_leaves),
+        marked=_mark_page(compared, max_leaves),
         hidden=len(compared.leaves) - max_leaves,
         describe=lambda text: _describe(text, names),
     )
 
 
-def mark_page(compared: ComparedPage, max_leaves: int) -> RebuiltPage:
+def _mark_page(compared: ComparedPage, max_leaves: int) -> RebuiltPage:
     """Return the page's first leaves with the decisions of the methods on their text nodes.
 
     Methods cut a page into different blocks, so the text node is what they have in common. A text node of a rendered

@@ -143,7 +143,7 @@ def explain(
     cleaned = clean(page, method=method, **options)
     leaves = [judged.leaf for judged in decide_leaves(page, METHODS[method], cleaning_options)]
     decisions = cleaned.decisions
-    repeats = find_copies(decisions, cleaning_options.weighted_distance if method == "weighted" else None)
+    repeats = _find_copies(decisions, cleaning_options.weighted_distance if method == "weighted" else None)
     repeats |= _future_duplicates(decisions, fingerprinter or Fingerprinter())
     overruled = _overruled(decisions) if method == "default" and not cleaning_options.comments else frozenset()
     rows = tuple(
@@ -177,7 +177,7 @@ def _overruled(decisions: Sequence[Decision]) -> frozenset[int]:
     )
 
 
-def find_copies(decisions: Sequence[Decision], max_distance: int | None) -> dict[int, EarlierBlock]:
+def _find_copies(decisions: Sequence[Decision], max_distance: int | None) -> dict[int, EarlierBlock]:
     """Return, by place, the block that each `page_duplicate` repeats: the first remaining block with the same text.
 
     With `max_distance` (for the method `weighted`, which compares before it scores), the nearest fingerprint counts

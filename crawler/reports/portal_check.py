@@ -79,8 +79,8 @@ def _check_column(portal: Portal, column: str, saved: SavedPages) -> EvidenceFin
     names = portal.evidence.get(column)
     if names is None:
         return EvidenceFinding(portal.name, column, EvidenceState.UNPROVEN)
-    pages = {name: saved.page(name, portal.start) for name in names if is_saved_page(name)}
-    texts = {name: saved.document(name) for name in names if not is_saved_page(name)}
+    pages = {name: saved.page(name, portal.start) for name in names if _is_saved_page(name)}
+    texts = {name: saved.document(name) for name in names if not _is_saved_page(name)}
     missing = [name for name, content in (pages | texts).items() if content is None]
     if missing:
         return EvidenceFinding(portal.name, column, EvidenceState.WRONG, f"there is no {missing[0]}")
@@ -98,7 +98,9 @@ def _problems(portal: Portal, column: str, pages: list[SavedPage], texts: list[s
         )
     elif column in {"host", "hosts"}:
         for name in [portal.host] if column == "host" else portal.hosts:
-            if not any(_shows_host(page, name) for page in pages) and not any(names_host(text, name) for text in texts):
+            if not any(_shows_host(page, name) for page in pages) and not any(
+                _names_host(text, name) for text in texts
+            ):
                 yield f"{name} is not named there"
     else:
         value = getattr(portal, column)
@@ -196,12 +198,12 @@ class SavedPages:
         return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
 
 
-def is_saved_page(name: str) -> bool:
+def _is_saved_page(name: str) -> bool:
     """Return True if evidence names a saved page, False if it names a document."""
     return name.startswith(f"{_SAVED_FOLDER}/")
 
 
-def names_host(text: str, host: str) -> bool:
+def _names_host(text: str, host: str) -> bool:
     """Return True if a text contains a host name that is not part of a longer one."""
     return re.search(rf"(?<![\w.-]){re.escape(host)}(?![\w-]|\.\w)", text, re.IGNORECASE) is not None
 

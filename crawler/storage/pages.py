@@ -755,7 +755,7 @@ class SitemapEvidence:
     changed: bool
 
 
-def read_lastmod(lastmod: object) -> date | None:
+def _read_lastmod(lastmod: object) -> date | None:
     """Return the date, or date and time, of a `<lastmod>`; None if it has none."""
     if not isinstance(lastmod, str) or len(lastmod.strip()) > _LASTMOD_LENGTH_MAX:
         return None
@@ -764,7 +764,7 @@ def read_lastmod(lastmod: object) -> date | None:
 
 def sitemap_evidence(stored: StoredPage, *, changed: bool) -> SitemapEvidence | None:
     """Return what a visit shows about the host's sitemaps; None if they have said nothing since the last visit."""
-    claimed = schedule.lastmod_claims_change(read_lastmod(stored.lastmod), stored.history.last_seen)
+    claimed = schedule.lastmod_claims_change(_read_lastmod(stored.lastmod), stored.history.last_seen)
     return None if claimed is None else SitemapEvidence(host_of(stored.url), claimed, changed)
 
 
@@ -778,7 +778,7 @@ def announced_changes(connection: Connection, rows: Sequence[Row[*tuple[Any, ...
     return {
         row.id
         for row, name in dated
-        if schedule.trusted_claim(trusts.get(name, SitemapTrust()), read_lastmod(row.lastmod), row.last_seen)
+        if schedule.trusted_claim(trusts.get(name, SitemapTrust()), _read_lastmod(row.lastmod), row.last_seen)
     }
 
 
@@ -802,7 +802,7 @@ def record_lastmods(connection: Connection, records: Sequence[RequestRecord], no
     dates = {
         target_key(record): record.meta[LASTMOD_KEY]
         for record in records
-        if is_repeatable(record) and read_lastmod(record.meta.get(LASTMOD_KEY))
+        if is_repeatable(record) and _read_lastmod(record.meta.get(LASTMOD_KEY))
     }
     pages = {row.id: row.url_key for part in batched(list(dates)) for row in _lock_free_pages(connection, part)}
     if not pages:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SILENCE_SECONDS = 10.0
+_SILENCE_SECONDS = 10.0
 """After this time without an answer, a new connection asks whether the server answers at all."""
-SILENCE_SECONDS_MAX = 25.0
+_SILENCE_SECONDS_MAX = 25.0
 """After this time without an answer to any connection, a connection is given up."""
-PROBE_SECONDS = 5
+_PROBE_SECONDS = 5
 """How long the new connection waits for its own answer."""
 
 _DRIVER = "postgresql+psycopg"
@@ -224,7 +224,7 @@ def _connection_class(*, is_probe: bool) -> type[psycopg.Connection[Any]]:
 
 def _is_server_alive(connection: psycopg.Connection[Any]) -> bool:
     """Return True if the server answers a new connection, also if it refuses it."""
-    named: dict[str, Any] = {**connection.info.get_parameters(), "connect_timeout": PROBE_SECONDS}
+    named: dict[str, Any] = {**connection.info.get_parameters(), "connect_timeout": _PROBE_SECONDS}
     if connection.info.password:
         named["password"] = connection.info.password
     try:
@@ -269,14 +269,14 @@ class _SilenceWatch:
 
     def _look(self) -> None:
         if self._is_probe:
-            if monotonic() - self._answered_at > PROBE_SECONDS:
+            if monotonic() - self._answered_at > _PROBE_SECONDS:
                 self._give_up()
-        elif monotonic() - max(self._answered_at, self._asked_at) > SILENCE_SECONDS:
+        elif monotonic() - max(self._answered_at, self._asked_at) > _SILENCE_SECONDS:
             alive = _is_server_alive(self._connection)
             self._asked_at = monotonic()
             if alive:
                 self._answered_at = self._asked_at
-            elif self._asked_at - self._answered_at > SILENCE_SECONDS_MAX:
+            elif self._asked_at - self._answered_at > _SILENCE_SECONDS_MAX:
                 self._give_up()
 
     def _give_up(self) -> None:

@@ -434,7 +434,7 @@ _GONE_COUNTS = [
     for table in (block, sighting)
 ]
 
-JUDGED_PAGES_MAX = 200
+_JUDGED_PAGES_MAX = 200
 """The number of pages of each site that are read, the newest ones."""
 
 
@@ -447,7 +447,7 @@ class PageOutcome:
 
 
 def page_outcomes(connection: Connection, sites: Sequence[str]) -> list[PageOutcome]:
-    """Return the newest pages of each site, at most `JUDGED_PAGES_MAX` that the judged method cleaned, oldest first."""
+    """Return the newest `_JUDGED_PAGES_MAX` pages of each site that the judged method cleaned, oldest first."""
     return [outcome for site in sites for outcome in _site_outcomes(connection, site)]
 
 
@@ -455,7 +455,7 @@ def _site_outcomes(connection: Connection, site: str) -> list[PageOutcome]:
     live = select(page.c.id, page.c.url).where(
         page.c.site == site, page.c.retired_at.is_(None), page.c.method == DETECTION_METHOD
     )
-    newest = live.order_by(page.c.id.desc()).limit(JUDGED_PAGES_MAX).subquery()
+    newest = live.order_by(page.c.id.desc()).limit(_JUDGED_PAGES_MAX).subquery()
     texts = union_all(
         *(
             select(table.c.page_id, table.c.words).where(

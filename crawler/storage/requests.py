@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ERROR_LENGTH_MAX = 500
+_ERROR_LENGTH_MAX = 500
 _PAUSE_SECONDS_MAX = 3600.0
 _LEASE_EXPIRED = "lease_expired"
 """The outcome of a request whose lease expired too often."""
@@ -63,7 +63,7 @@ class AddedRequests:
 class Ack:
     """The acknowledgement of a leased request. With QUEUED it is leased again as another attempt, after `not_before`.
 
-    The first `ERROR_LENGTH_MAX` characters of `error` are stored. Raises ValueError for LEASED, which ends nothing.
+    The first `_ERROR_LENGTH_MAX` characters of `error` are stored. Raises ValueError for LEASED, which ends nothing.
     """
 
     lease_token: LeaseToken
@@ -244,7 +244,7 @@ def _ack_row(ack: Ack, now: datetime) -> dict[str, Any]:
         "tried": int(again),
         "new_not_before": ack.not_before,
         "new_outcome": ack.outcome,
-        "new_error": None if ack.error is None else normalise(ack.error)[:ERROR_LENGTH_MAX],
+        "new_error": None if ack.error is None else normalise(ack.error)[:_ERROR_LENGTH_MAX],
         "new_ended": None if again else now,
     }
 

@@ -94,7 +94,7 @@ def upgrade_schema(
         if _is_empty(connection):
             _create_schema(connection, migrations.head)
         else:
-            with without_triggers(connection), _renewing_views(connection):
+            with _without_triggers(connection), _renewing_views(connection):
                 _migrate(connection, migrations, report)
         return settle_database_id(connection)
 
@@ -179,7 +179,7 @@ def current_revision(connection: Connection) -> str | None:
 
 
 @contextmanager
-def without_triggers(connection: Connection) -> Iterator[None]:
+def _without_triggers(connection: Connection) -> Iterator[None]:
     """Drop the triggers for a migration, and create them again after it.
 
     A migration that copies a table, as Alembic does on SQLite, loses the table's triggers silently.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from crawler.page_comparison import KeptBlock
 
 # PostgreSQL stores 1.5 times as many bytes, and fails at twice as many. Search finds no words beyond it.
-TOKENS_BYTES_MAX = 500_000
+_TOKENS_BYTES_MAX = 500_000
 _RENEWED_AT_ONCE = 10_000  # texts: a batch of them in memory, and a line of progress
 
 TITLE_SEPARATOR = "\u00b7"
@@ -130,7 +130,7 @@ def tokens_row(searchable_block: SearchableBlock) -> tuple[int, int, float, int,
     words = index_tokens(searchable_block.text)
     tokens = join_tokens(words)
     count = len(tokenise(searchable_block.text))
-    if len(tokens) * 4 > TOKENS_BYTES_MAX:  # the longest a character can be in UTF-8
+    if len(tokens) * 4 > _TOKENS_BYTES_MAX:  # the longest a character can be in UTF-8
         words = _within_limit(words)
         tokens = join_tokens(words)
     return searchable_block.block_id, count, searchable_block.priority, len(words), tokens
@@ -140,7 +140,7 @@ def _within_limit(words: list[str]) -> list[str]:
     size = 0
     for number, word in enumerate(words):
         size += len(word.encode()) + 2
-        if size > TOKENS_BYTES_MAX:
+        if size > _TOKENS_BYTES_MAX:
             return words[:number]
     return words
 

@@ -262,7 +262,7 @@ class Store:
         # 1. Lock everything that the batch looks up or inserts, or the whole database.
         alone = self._lock(connection, absences, self._lock_keys(pairs), everything=everything)
         # 2. Acknowledge the requests that end. If another process has taken one over, its visit is lost.
-        lost = acknowledge_visits(connection, visits, self._policy)
+        lost = _acknowledge_visits(connection, visits, self._policy)
         self._promise_work(connection, crawl_id)
         batch = _Batch.begin(connection)
         addresses = self._page_addresses(batch, alone=alone)
@@ -669,7 +669,7 @@ _FAILED_OUTCOMES = frozenset(
 )
 
 
-def acknowledge_visits(connection: Connection, visits: Sequence[Visit], policy: CrawlPolicy) -> set[LeaseToken]:
+def _acknowledge_visits(connection: Connection, visits: Sequence[Visit], policy: CrawlPolicy) -> set[LeaseToken]:
     """Acknowledge the requests that these visits end; return the tokens of the leases that are lost."""
     ended = [visit for visit in visits if visit.lease_token and visit.ends_request]
     if not ended:

@@ -150,11 +150,11 @@ class _CleaningResult(Protocol):
     def of(cls, cleaned: CleanPage, fingerprinted: PageFingerprint, structure: PageStructure | None) -> Self: ...
 
 
-CleaningResultT = TypeVar("CleaningResultT", bound=_CleaningResult)
+_CleaningResultT = TypeVar("_CleaningResultT", bound=_CleaningResult)
 
 
 @dataclass(frozen=True)
-class _CleaningTask(WorkerTask[CleaningResultT]):
+class _CleaningTask(WorkerTask[_CleaningResultT]):
     """Clean pages, each by its own method and options if it has them, and fingerprint them.
 
     `methods` are all that the pages need. A page without a method is cleaned by the first one.
@@ -171,12 +171,12 @@ class _CleaningTask(WorkerTask[CleaningResultT]):
         load_models()
         load_stemmer()
 
-    def work(self, page: PageToClean) -> CleaningResultT:
+    def work(self, page: PageToClean) -> _CleaningResultT:
         """Return the result for a page, equal to what the tree of the crawl's own process gives."""
         options = self.options if page.options is None else page.options
         cleaned = clean(parse_again(page), method=page.method or self.methods[0], **options)
         structure = PageStructure.of(cleaned) if page.structure else None
-        result: CleaningResultT = self.result_type.of(
+        result: _CleaningResultT = self.result_type.of(
             cleaned, self.fingerprinter.fingerprint(cleaned.decisions), structure
         )
         return result

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.schedule import (
-    CHANGE_PRIORS,
+    _CHANGE_PRIORS,
     ChangeEstimate,
     PageKind,
     VisitHistory,
-    change_rate,
-    clock_days,
+    _change_rate,
+    _clock_days,
+    _days_until_clock,
+    _estimate_changes,
     clock_speed,
-    days_until_clock,
-    estimate_changes,
 )
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
@@ -31,7 +31,7 @@ def history(kind=PageKind.OTHER, *, intervals=0, changes=0, days=1.0, **more):
 
 def posterior_mean(kind, intervals, changes, days):
     """Integrate the likelihood of intervals of one length over the prior, on a fine grid of log rates."""
-    prior, rates = CHANGE_PRIORS[kind], np.exp(np.linspace(-25, 12, 40_001))
+    prior, rates = _CHANGE_PRIORS[kind], np.exp(np.linspace(-25, 12, 40_001))
     log = changes * np.log(-np.expm1(-rates * days)) - rates * (intervals - changes) * days
     log += prior.changes * np.log(rates) - prior.days * rates
     weights = np.exp(log - log.max())
@@ -42,7 +42,7 @@ def posterior_mean(kind, intervals, changes, days):
 @pytest.mark.parametrize("days", [0.05, 1, 10])
 @pytest.mark.parametrize(("intervals", "changes"), [(0, 0), (1, 0), (2, 1), (4, 1), (10, 5), (40, 1), (40, 39)])
 def test_the_rate_is_near_the_posterior_mean(kind, intervals, changes, days):
-    rate = estimate_changes(history(kind, intervals=intervals, changes=changes, days=days)).rate
+    rate = _estimate_changes(history(kind, intervals=intervals, changes=changes, days=days)).rate
     assert rate == pytest.approx(posterior_mean(kind, intervals, changes, days), rel=0.08)
 
 
@@ -50,7 +50,7 @@ def test_the_rate_is_near_the_posterior_mean(kind, intervals, changes, days):
 @pytest.mark.parametrize("days", [0.05, 1, 10])
 @pytest.mark.parametrize("intervals", [1, 4, 40])
 def test_a_page_that_changed_at_every_visit_is_held_for_up_to_a_third_slower(kind, intervals, days):
-    rate = estimate_changes(history(kind, intervals=intervals, changes=intervals, days=days)).rate
+    rate = _estimate_changes(history(kind, intervals=intervals, changes=intervals, days=days)).rate
     assert 0.65 < rate / posterior_mean(kind, intervals, intervals, days) < 1
 
 
@@ -62,16 +62,16 @@ def test_many_visits_outweigh_the_prior():
             waited = random.uniform(0.2, 1.2) / true
             changed = random.random() < -math.expm1(-true * waited)
             page = page.visited(page.last_seen + timedelta(days=waited), changed=changed)
-        assert change_rate(page, page.last_seen) == pytest.approx(true, rel=0.15)
+        assert _change_rate(page, page.last_seen) == pytest.approx(true, rel=0.15)
 
 
 def test_it_corrects_for_visits_that_are_too_rare():
     # 3 changes a day show at 950 of 1,000 daily visits; changes by days would say 0.95.
-    assert estimate_changes(history(intervals=1_000, changes=950)).rate == pytest.approx(-math.log(0.05), rel=0.1)
+    assert _estimate_changes(history(intervals=1_000, changes=950)).rate == pytest.approx(-math.log(0.05), rel=0.1)
 
 
 def test_the_rate_of_an_unchanged_page_keeps_falling():
-    rates = [estimate_changes(history(intervals=count)).rate for count in (0, 1, 5, 50)]
+    rates = [_estimate_changes(history(intervals=count)).rate for count in (0, 1, 5, 50)]
     assert rates == sorted(rates, reverse=True)
     assert rates[-1] < rates[0] / 10
 
@@ -80,13 +80,13 @@ def test_an_article_changes_less_as_it_ages_and_a_section_does_not():
     article = history(PageKind.ARTICLE)
     section = history(PageKind.SECTION)
     later = START + timedelta(days=30)
-    assert change_rate(article, later) < change_rate(article, START) / 10
-    assert change_rate(section, later) == change_rate(section, START)
+    assert _change_rate(article, later) < _change_rate(article, START) / 10
+    assert _change_rate(section, later) == _change_rate(section, START)
 
 
 def test_an_article_that_was_published_long_ago_starts_slow():
     old = history(PageKind.ARTICLE, published=date(2023, 3, 1))
-    assert change_rate(old, START) < change_rate(history(PageKind.ARTICLE), START) / 10
+    assert _change_rate(old, START) < _change_rate(history(PageKind.ARTICLE), START) / 10
 
 
 @pytest.mark.parametrize("published", [None, date(1970, 1, 1), date(2099, 1, 1), date.min, date.max, START.date()])
@@ -111,15 +111,15 @@ def test_visits_and_misses_are_counted():
 
 @given(st.sampled_from(PageKind), st.floats(0, 20_000), st.floats(0, 5_000))
 def test_a_pages_own_clock_is_read_both_ways(kind, age, own):
-    assert clock_days(kind, age + days_until_clock(kind, age, own)) == pytest.approx(
-        clock_days(kind, age) + own, rel=1e-6, abs=1e-6
+    assert _clock_days(kind, age + _days_until_clock(kind, age, own)) == pytest.approx(
+        _clock_days(kind, age) + own, rel=1e-6, abs=1e-6
     )
 
 
 @given(st.floats(0, 20_000))
 def test_an_articles_clock_slows_down(age):
     assert 0.05 < clock_speed(PageKind.ARTICLE, age + 1) < clock_speed(PageKind.ARTICLE, age) <= 1
-    slope = (clock_days(PageKind.ARTICLE, age + 1e-3) - clock_days(PageKind.ARTICLE, age)) / 1e-3
+    slope = (_clock_days(PageKind.ARTICLE, age + 1e-3) - _clock_days(PageKind.ARTICLE, age)) / 1e-3
     assert slope == pytest.approx(clock_speed(PageKind.ARTICLE, age), rel=1e-2)
 
 
@@ -145,5 +145,5 @@ moments = st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 29), timezones=st.j
 
 @given(histories(moments), moments)
 def test_every_history_has_a_finite_rate_above_0(page, now):
-    assert 0 < change_rate(page, now) < math.inf
-    assert 0 < estimate_changes(page).rate < math.inf
+    assert 0 < _change_rate(page, now) < math.inf
+    assert 0 < _estimate_changes(page).rate < math.inf

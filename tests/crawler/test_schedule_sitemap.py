@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from crawler.schedule import SitemapTrust, is_trusted, lastmod_claims_change, trusted_claim
+from crawler.schedule import SitemapTrust, _is_trusted, lastmod_claims_change, trusted_claim
 
 SEEN = datetime(2024, 3, 1, 12, tzinfo=UTC)
 TRUSTED = SitemapTrust(9, 1)
@@ -14,7 +14,7 @@ TRUSTED = SitemapTrust(9, 1)
     ("right", "wrong", "believed"), [(0, 0, False), (4, 0, False), (5, 0, True), (9, 1, True), (8, 1, False)]
 )
 def test_trust_takes_five_right_claims_and_nine_in_ten(right, wrong, believed):
-    assert is_trusted(SitemapTrust(right, wrong)) is believed
+    assert _is_trusted(SitemapTrust(right, wrong)) is believed
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_sitemap_without_trust_makes_no_claim():
 def test_announced_changes_that_are_found_build_trust():
     trust = SitemapTrust()
     for _ in range(5):
-        assert not is_trusted(trust)
+        assert not _is_trusted(trust)
         trust = trust.learned(True, changed=True)
     assert trust == SitemapTrust(5, 0)
 
@@ -63,11 +63,11 @@ def test_a_sitemap_that_breaks_soon_loses_its_trust():
         trust = trust.learned(True, changed=True)
     for _ in range(12):
         trust = trust.learned(True, changed=False)
-    assert not is_trusted(trust)
+    assert not _is_trusted(trust)
 
 
 def test_a_sitemap_that_dates_every_page_today_is_not_trusted():
     trust = SitemapTrust()
     for visit in range(200):
         trust = trust.learned(True, changed=visit % 2 == 0)
-    assert not is_trusted(trust)
+    assert not _is_trusted(trust)

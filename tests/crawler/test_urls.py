@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.urls import (
-    MAX_KEY_CHARS,
+    _MAX_KEY_CHARS,
     known_url,
     placeholder_url,
     site_of,
@@ -100,7 +100,7 @@ def test_the_home_page_may_call_itself_canonical():
 
 def test_a_very_long_url_has_a_short_key_of_its_own():
     first, second = (url_key(f"https://example.com/{'x' * 5000}{end}") for end in "ab")
-    assert len(first) == len(second) == MAX_KEY_CHARS
+    assert len(first) == len(second) == _MAX_KEY_CHARS
     assert first != second
 
 

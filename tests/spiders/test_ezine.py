@@ -5,7 +5,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.utils.request import fingerprint
 
-from spiders.ezine import is_article_url, known_categories, submitted_on
+from spiders.ezine import _is_article_url, _known_categories, _submitted_on
 
 PROSE = "The river rose in the night and carried the old bridge down to the mill, where it lies until today. "
 OLD = "/?CSV-vs-XML-vs-JSON---Which-is-the-Best-Response-Data-Format?&id=4073117"
@@ -121,7 +121,7 @@ def test_without_a_sitemap_the_known_categories_are_read(crawl, serve, answer):
     url, requests = serve({CATEGORY: answer(listing(OLD)), OLD: answer(OLD_PAGE)})
     crawled = crawl("ezine", {"base_url": f"{url}/", "categories": "all", "pages": "1"})
     assert pages(crawled) == [OLD]
-    assert {path for path, _ in requests if "cat=" in path} == {f"/?cat={name}" for name in known_categories()}
+    assert {path for path, _ in requests if "cat=" in path} == {f"/?cat={name}" for name in _known_categories()}
 
 
 def test_a_category_that_says_nofollow_leads_nowhere(crawl, serve, answer):
@@ -211,7 +211,7 @@ def test_articles_without_a_text_in_a_row_end_the_crawl(crawl, serve, answer):
 
 @pytest.mark.parametrize("path", [OLD, NEW, SHORT, "/?a=b&c&id=123456", "/?50%-Off---100%-Real?!&id=12345678"])
 def test_article_urls(path):
-    assert is_article_url(f"https://ezinearticles.com{path}")
+    assert _is_article_url(f"https://ezinearticles.com{path}")
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_article_urls(path):
     ],
 )
 def test_other_urls_are_not_articles(path):
-    assert not is_article_url(f"https://ezinearticles.com{path}")
+    assert not _is_article_url(f"https://ezinearticles.com{path}")
 
 
 def test_different_articles_are_different_requests():
@@ -262,12 +262,12 @@ def test_different_articles_are_different_requests():
     ],
 )
 def test_the_date_of_submission(text, day):
-    date = submitted_on(HtmlResponse("https://ezinearticles.com/1", body=f"<p>{text}</p>", encoding="utf-8").selector)
+    date = _submitted_on(HtmlResponse("https://ezinearticles.com/1", body=f"<p>{text}</p>", encoding="utf-8").selector)
     assert (date.isoformat() if date else None) == day
 
 
 def test_the_known_categories_are_complete():
-    known = known_categories()
+    known = _known_categories()
     assert (len(known), sum(map(len, known.values()))) == (30, 574)
     assert all(name and " " not in name for names in known.values() for name in names)
 

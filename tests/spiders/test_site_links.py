@@ -6,7 +6,7 @@ import pytest
 from scrapy.http import HtmlResponse
 
 from crawler.discovery.portals import read_portals
-from spiders.site_links import FEEDS_MAX, SECTIONS_MAX, feed_links, section_links
+from spiders.site_links import _FEEDS_MAX, _SECTIONS_MAX, feed_links, section_links
 
 HOME = "https://news.example.org/"
 
@@ -76,9 +76,9 @@ def test_the_cities_of_a_menu_do_not_hide_its_sections():
 
 
 def test_the_number_of_sections_and_feeds_is_limited():
-    assert len(sections(*[(f"/s{chr(97 + n % 26)}{n}/", f"Section {n}") for n in range(200)])) == SECTIONS_MAX
+    assert len(sections(*[(f"/s{chr(97 + n % 26)}{n}/", f"Section {n}") for n in range(200)])) == _SECTIONS_MAX
     feeds = "".join(f'<link rel=alternate type="application/rss+xml" href="/{n}.xml">' for n in range(200))
-    assert len(feed_links(response(feeds))) == FEEDS_MAX
+    assert len(feed_links(response(feeds))) == _FEEDS_MAX
 
 
 def test_feeds_are_those_that_the_head_names():

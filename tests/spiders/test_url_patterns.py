@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spiders.url_patterns import drop_variants, url_pattern, variant_of
+from spiders.url_patterns import _variant_of, drop_variants, url_pattern
 
 SITE = "https://www.portal.example"
 
@@ -71,7 +71,7 @@ def test_a_variant_is_dropped_beside_its_article_and_kept_alone(variant):
     ],
 )
 def test_other_urls_are_not_variants(url):
-    assert variant_of(url) is None
+    assert _variant_of(url) is None
 
 
 def test_urls_with_different_queries_are_not_variants():

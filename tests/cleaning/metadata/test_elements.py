@@ -3,7 +3,7 @@
 import pytest
 
 from cleaning import parse
-from cleaning.metadata.elements import elements_above, elements_below, pure_find_elements, texts_below
+from cleaning.metadata.elements import _elements_above, _elements_below, pure_find_elements
 
 PAGE = "<title>x</title><p id=a>one <b id=b>two</b></p><h1 id=h>Head<i id=i></i></h1><p id=c>three</p><p id=d>four</p>"
 
@@ -17,16 +17,11 @@ def heading():
 
 
 def test_elements_above_are_in_reading_order():
-    assert ids(elements_above(heading())) == ["a", "b"]
+    assert ids(_elements_above(heading())) == ["a", "b"]
 
 
 def test_elements_below_begin_inside_the_heading():
-    assert ids(elements_below(heading())) == ["i", "c", "d"]
-
-
-def test_texts_below_leave_out_the_heading_itself():
-    assert list(texts_below(heading())) == ["three", "four"]
-    assert list(texts_below(None)) == []
+    assert ids(_elements_below(heading())) == ["i", "c", "d"]
 
 
 @pytest.mark.parametrize(("pairs", "count"), [(11_000, 300), (9_000, 9_000)])

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from cleaning import clean
 from cleaning.metadata.languages import (
     _is_written_in,
+    _language_code,
     _language_of_script,
     identify_language,
-    language_code,
     read_language,
 )
 
@@ -50,7 +50,7 @@ RUSSIAN = "Городская библиотека открывается в п�
     ],
 )
 def test_stated_code_is_a_language_or_nothing(stated, code):
-    assert language_code(stated) == code
+    assert _language_code(stated) == code
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_page_in_chinese_that_states_english_is_chinese():
 @given(st.lists(st.text(max_size=8) | st.none(), max_size=3), st.text(max_size=100))
 def test_any_statement_and_text_gives_a_code_or_nothing(stated, text):
     code = read_language(stated, text)
-    assert code is None or language_code(code) == code
+    assert code is None or _language_code(code) == code
 
 
 @pytest.mark.parametrize(("text", "code"), [(ENGLISH, "en"), (GERMAN, "de"), (CHINESE, "zh")])

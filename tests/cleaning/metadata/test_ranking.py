@@ -4,7 +4,7 @@ from math import log
 
 import pytest
 
-from cleaning.metadata.ranking import choose_answer, load_weights, parse_weights, score_options
+from cleaning.metadata.ranking import _parse_weights, choose_answer, load_weights, score_options
 
 
 def test_a_day_needs_a_minimum_of_likelihood():
@@ -22,7 +22,7 @@ def test_scores_are_sums_of_known_weights():
 
 
 def test_weights_are_read_by_field():
-    assert parse_weights("# head\ntitle\t+1.50\th1\nauthors\t-0.25\tmeta:author\n") == {
+    assert _parse_weights("# head\ntitle\t+1.50\th1\nauthors\t-0.25\tmeta:author\n") == {
         "title": {"h1": 1.5},
         "authors": {"meta:author": -0.25},
     }

@@ -7,7 +7,7 @@ import pytest
 
 from cleaning import parse
 from cleaning.metadata.page import read_metadata
-from cleaning.metadata.statements import read_json_ld, read_statements, tidy_text, visible_text
+from cleaning.metadata.statements import _read_json_ld, read_statements, tidy_text, visible_text
 
 
 def statements(head="", body="<p>text</p>"):
@@ -83,7 +83,7 @@ def test_reference_to_nothing_and_to_itself_gives_no_text():
     ],
 )
 def test_carelessly_written_json_ld_is_read(script):
-    assert "article" in [str(node.get("@type")).lower() for node in read_json_ld([script])]
+    assert "article" in [str(node.get("@type")).lower() for node in _read_json_ld([script])]
 
 
 def test_heading_keeps_its_words_apart():

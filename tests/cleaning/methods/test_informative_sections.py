@@ -10,7 +10,7 @@ from xxhash import xxh64_intdigest
 
 from cleaning import Reason, clean, parse
 from cleaning.errors import OptionError
-from cleaning.methods.informative_sections import learn_template, top_cluster_minimum
+from cleaning.methods.informative_sections import _top_cluster_minimum, learn_template
 
 FOX = "The quick brown fox jumps over the lazy dog."
 
@@ -116,20 +116,20 @@ PAGE = (
     ],
 )
 def test_least_value_of_the_top_cluster(values, clusters, least):
-    assert top_cluster_minimum(values, clusters) == least
+    assert _top_cluster_minimum(values, clusters) == least
 
 
 @given(st.lists(st.integers(0, 50).map(lambda n: n / 50), min_size=1, max_size=60), st.integers(1, 8))
 def test_top_cluster_begins_at_a_value_and_holds_the_highest(values, clusters):
-    least = top_cluster_minimum(values, clusters)
+    least = _top_cluster_minimum(values, clusters)
     assert least in values
     assert least <= max(values)
-    assert top_cluster_minimum(sorted(values), clusters) == least
+    assert _top_cluster_minimum(sorted(values), clusters) == least
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=40))
 def test_top_cluster_ends_where_neighbouring_means_meet(values):
-    least = top_cluster_minimum(values, 2)
+    least = _top_cluster_minimum(values, 2)
     low, high = [v for v in values if v < least], [v for v in values if v >= least]
     if low:
         border = (sum(low) / len(low) + sum(high) / len(high)) / 2
@@ -165,7 +165,7 @@ def test_page_without_blocks_keeps_nothing_kfe():
 def test_time_is_bounded_kfe():
     values = [place / 1e6 for place in range(200_000)]
     start = time.process_time()
-    assert top_cluster_minimum(values, 100) > 0.19
+    assert _top_cluster_minimum(values, 100) > 0.19
     assert time.process_time() - start < 20
 
 

@@ -12,7 +12,7 @@ from lxml import html
 
 from cleaning import Reason, clean, parse
 from cleaning.leaves import body_of, walk
-from cleaning.methods.subtree import find_maximal, find_satisfiable, measure_lengths
+from cleaning.methods.subtree import _find_maximal, _find_satisfiable, _measure_lengths
 from cleaning.options import Options
 from cleaning.segments import leaf_pieces
 
@@ -64,10 +64,10 @@ class Trees:
         pieces = [text.piece for text in leaf_pieces(walk(root))]
         start = body_of(root)
         path = root.getroottree().getpath
-        satisfiable = find_satisfiable(start, pieces, Options.read(options))
-        self.lengths = {path(element): lengths for element, lengths in measure_lengths(start, pieces).items()}
+        satisfiable = _find_satisfiable(start, pieces, Options.read(options))
+        self.lengths = {path(element): lengths for element, lengths in _measure_lengths(start, pieces).items()}
         self.sst = [path(element) for element in satisfiable]
-        self.sst_max = list(dict.fromkeys(map(path, find_maximal(start, satisfiable).values())))
+        self.sst_max = list(dict.fromkeys(map(path, _find_maximal(start, satisfiable).values())))
 
 
 def thresholds(generations, alpha, beta, gamma):
@@ -215,7 +215,7 @@ def test_every_letter_is_in_one_block(page, generations, alpha, beta, gamma):
 def test_lengths_are_the_sums_of_each_sub_tree(page):
     root = parse(page).root
     pieces = [text.piece for text in leaf_pieces(walk(root))]
-    for element, lengths in measure_lengths(body_of(root), pieces).items():
+    for element, lengths in _measure_lengths(body_of(root), pieces).items():
         inside = [piece for piece in pieces if element in {piece.element, *piece.element.iterancestors()}]
         assert lengths.text == sum(len(piece.text.strip()) for piece in inside)
         assert lengths.anchor == sum(len(piece.text.strip()) for piece in inside if piece.link is not None)

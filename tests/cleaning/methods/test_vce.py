@@ -13,7 +13,7 @@ from cleaning import Reason, clean, parse
 from cleaning.errors import LayoutError, OptionError
 from cleaning.layout import Box, Layout
 from cleaning.leaves import body_of, walk
-from cleaning.methods.vce import build_block_tree, find_main_block, find_means, measure_blocks
+from cleaning.methods.vce import _build_block_tree, _find_main_block, _find_means, _measure_blocks
 
 
 def comment(top):
@@ -37,8 +37,8 @@ NAMES = ["body", "header", "sidebar", "article", "comments", *["comment", "h4", 
 
 
 def blocks_of(page, threshold=3, most_links=0.5):
-    tree = build_block_tree(body_of(page.root), page.layout.match(page.root), threshold)
-    return measure_blocks(tree, walk(page.root), most_links)
+    tree = _build_block_tree(body_of(page.root), page.layout.match(page.root), threshold)
+    return _measure_blocks(tree, walk(page.root), most_links)
 
 
 def named(blocks):
@@ -54,7 +54,7 @@ def test_golden_distances(boxed):
     page = boxed(GOLDEN)
     boxes, distances = page.layout.match(page.root), {}
     for threshold in range(6):
-        for area in build_block_tree(body_of(page.root), boxes, threshold).areas[1:]:
+        for area in _build_block_tree(body_of(page.root), boxes, threshold).areas[1:]:
             distances[area.root.get("id") or area.root.tag, area.visual.top] = area.distance
     assert distances == {
         ("header", 0): 5,
@@ -117,23 +117,23 @@ def test_golden_factor_values_of_the_comments_are_infinite(golden):
 
 
 def test_golden_means(golden):
-    means = find_means(golden)
+    means = _find_means(golden)
     assert (means.text_length, means.width, means.height) == (781 / 13, 600, 2045 / 13)
     assert means.link_density == pytest.approx(81 / 520)
 
 
 def test_golden_candidates(golden):
-    means = find_means(golden)
+    means = _find_means(golden)
     candidates = [block for block in golden[1:] if means.allow(block)]
     assert named(candidates) == ["article", "comments"]
 
 
 def test_golden_main_block_is_the_article(golden):
-    assert NAMES[find_main_block(golden, find_means(golden).allow)] == "article"
+    assert NAMES[_find_main_block(golden, _find_means(golden).allow)] == "article"
 
 
 def test_golden_without_candidates_a_comment_would_win(golden):
-    main = find_main_block(golden, lambda _: True)
+    main = _find_main_block(golden, lambda _: True)
     assert (NAMES[main], golden[main].area.visual.top) == ("comment", 910)
 
 
@@ -152,7 +152,7 @@ def test_score_of_an_infinite_factor_is_its_numerator(boxed):
 
 def test_first_of_equal_factor_values_is_the_main_block(golden):
     article = golden[3]
-    assert find_main_block([golden[0], article, article], lambda _: True) == 1
+    assert _find_main_block([golden[0], article, article], lambda _: True) == 1
 
 
 def test_children_come_before_their_parent(boxed):
@@ -162,7 +162,7 @@ def test_children_come_before_their_parent(boxed):
     blocks = blocks_of(page, threshold=2)
     # The same text, width and bottom; fonts apart. Made equal, the one that is visited first wins.
     equal = [replace(block, area=replace(block.area, font_size=9)) for block in blocks]
-    assert named([equal[find_main_block(equal, lambda _: True)]]) == ["inner"]
+    assert named([equal[_find_main_block(equal, lambda _: True)]]) == ["inner"]
 
 
 PROSE = "The quick brown fox jumps over the lazy dog. " * 5
@@ -202,7 +202,7 @@ def test_equal_shares_of_links_are_not_more_than_their_mean(boxed):
     row = '<div box="{0} {0} 900 90 9 #eee">' + "x" * 69 + "<a>y</a></div>"
     page = boxed("".join(row.format(place) for place in range(1, 50)))
     blocks = blocks_of(page)
-    assert sum(map(find_means(blocks).allow, blocks[1:])) == 49
+    assert sum(map(_find_means(blocks).allow, blocks[1:])) == 49
 
 
 def test_page_without_text_has_no_blocks(boxed):
@@ -273,11 +273,11 @@ FAR = "5 5 20 20 9"  # differs from any parent here in all but the background
 
 
 def drawn(page, threshold=3):
-    return build_block_tree(body_of(page.root), page.layout.match(page.root), threshold)
+    return _build_block_tree(body_of(page.root), page.layout.match(page.root), threshold)
 
 
 def measured(page, threshold=3, most_links=0.5):
-    return measure_blocks(drawn(page, threshold), walk(page.root), most_links)
+    return _measure_blocks(drawn(page, threshold), walk(page.root), most_links)
 
 
 def roots(page, threshold=3):

@@ -13,15 +13,15 @@ from cleaning.methods.weighted import (
     PageWordTotals,
     TagRule,
     WordCounts,
-    attribute_words,
-    block_score,
-    cut_by_tag_rules,
-    exact_score,
-    find_minimum_subtree,
-    match_tag_rules,
+    _attribute_words,
+    _block_score,
+    _cut_by_tag_rules,
+    _exact_score,
+    _find_minimum_subtree,
+    _match_tag_rules,
+    _with_text_in,
+    _without_punctuation,
     segment,
-    with_text_in,
-    without_punctuation,
 )
 from cleaning.options import Options
 
@@ -54,7 +54,7 @@ def reasons(html, **options):
 @pytest.mark.parametrize("block", TABLE_4)
 def test_scores_of_table_4(block):
     counts, _, _, expected = TABLE_4[block]
-    score = block_score(counts, TOTALS, OPTIONS)
+    score = _block_score(counts, TOTALS, OPTIONS)
     assert round(score, 3) == expected
     assert (score > 7 / 14) is (block not in {"b8", "b11"})
 
@@ -65,7 +65,7 @@ def test_ratios_of_table_4(block):
     weights = (OPTIONS.weighted_alpha, OPTIONS.weighted_beta, OPTIONS.weighted_gamma)
     for name, weight, expected in zip(WordCounts._fields, weights, ratios, strict=True):
         alone = WordCounts(0, 0, 0)._replace(**{name: getattr(counts, name)})
-        assert round((1 - block_score(alone, TOTALS, OPTIONS)) / weight, 3) == expected
+        assert round((1 - _block_score(alone, TOTALS, OPTIONS)) / weight, 3) == expected
 
 
 def test_the_divisor_of_content_words_is_the_sum_of_table_4():
@@ -73,22 +73,22 @@ def test_the_divisor_of_content_words_is_the_sum_of_table_4():
 
 
 def test_weights_are_options():
-    score = block_score(WordCounts(1, 1, 1), PageWordTotals(2, 4, 8), Options(weighted_alpha=0.1, weighted_gamma=0.6))
+    score = _block_score(WordCounts(1, 1, 1), PageWordTotals(2, 4, 8), Options(weighted_alpha=0.1, weighted_gamma=0.6))
     assert score == pytest.approx(1 - 0.1 / 2 - 0.3 / 4 - 0.6 / 8)
 
 
 def test_a_ratio_to_nothing_is_0():
-    assert block_score(WordCounts(0, 0, 0), PageWordTotals(0, 0, 0), OPTIONS) == 1
-    assert block_score(WordCounts(0, 0, 5), PageWordTotals(0, 0, 5), OPTIONS) == pytest.approx(0.6)
+    assert _block_score(WordCounts(0, 0, 0), PageWordTotals(0, 0, 0), OPTIONS) == 1
+    assert _block_score(WordCounts(0, 0, 5), PageWordTotals(0, 0, 5), OPTIONS) == pytest.approx(0.6)
 
 
 def test_a_long_article_has_a_negative_score():
-    assert block_score(WordCounts(20, 5, 900), PageWordTotals(5, 9, 420), OPTIONS) == pytest.approx(-1.224, abs=5e-4)
+    assert _block_score(WordCounts(20, 5, 900), PageWordTotals(5, 9, 420), OPTIONS) == pytest.approx(-1.224, abs=5e-4)
 
 
 @pytest.mark.parametrize(("content", "positive"), [(249, True), (251, False)])
 def test_content_words_alone_bring_the_score_to_0_at_two_and_a_half_times_the_distinct_ones(content, positive):
-    assert (block_score(WordCounts(0, 0, content), PageWordTotals(5, 9, 100), OPTIONS) > 0) is positive
+    assert (_block_score(WordCounts(0, 0, content), PageWordTotals(5, 9, 100), OPTIONS) > 0) is positive
 
 
 def test_inner_and_outer_blocks_are_separate():
@@ -135,10 +135,10 @@ def test_a_tie_is_dropped_although_floats_would_keep_it():
     st.tuples(*[st.integers(0, 60)] * 3), st.tuples(*[st.integers(0, 40)] * 3), st.integers(1, 30), st.integers(1, 30)
 )
 def test_scores_are_exact(counts, totals, distinct, blocks):
-    exact = exact_score(WordCounts(*counts), PageWordTotals(*totals), OPTIONS)
+    exact = _exact_score(WordCounts(*counts), PageWordTotals(*totals), OPTIONS)
     ratios = [Fraction(count, total) if total else Fraction() for count, total in zip(counts, totals, strict=True)]
     assert exact == 1 - sum(map(mul, (Fraction(3, 10), Fraction(3, 10), Fraction(4, 10)), ratios))
-    assert block_score(WordCounts(*counts), PageWordTotals(*totals), OPTIONS) == float(exact)
+    assert _block_score(WordCounts(*counts), PageWordTotals(*totals), OPTIONS) == float(exact)
     assert (exact > Fraction(distinct, blocks)) >= (float(exact) > distinct / blocks)
 
 
@@ -202,9 +202,9 @@ LONG = "ten words of text in a row without any mark whatever"
 
 def punctuation(*texts):
     leaves = [
-        leaf for leaf in cut_by_tag_rules(parse("".join(f"<div>{text}</div>" for text in texts))) if not leaf.dropped
+        leaf for leaf in _cut_by_tag_rules(parse("".join(f"<div>{text}</div>" for text in texts))) if not leaf.dropped
     ]
-    plain = without_punctuation(leaves, 10)
+    plain = _without_punctuation(leaves, 10)
     return [leaf not in plain for leaf in leaves]
 
 
@@ -256,7 +256,7 @@ def test_ten_words_are_not_small_and_the_bound_is_an_option():
 
 def subtree_of(html):
     page = parse(html)
-    return find_minimum_subtree(page.root, walk(page.root))
+    return _find_minimum_subtree(page.root, walk(page.root))
 
 
 def test_minimum_subtree_is_the_deepest_element_that_holds_all_text():
@@ -285,14 +285,14 @@ def test_minimum_subtree_of_a_page_without_text_is_the_body():
 )
 def test_every_block_with_text_is_in_the_minimum_subtree(html):
     page = parse(html)
-    leaves = [leaf for leaf in cut_by_tag_rules(page) if leaf.block.text]
-    assert with_text_in(find_minimum_subtree(page.root, leaves), leaves) == leaves
+    leaves = [leaf for leaf in _cut_by_tag_rules(page) if leaf.block.text]
+    assert _with_text_in(_find_minimum_subtree(page.root, leaves), leaves) == leaves
 
 
 def test_text_outside_a_subtree_is_not_in_it():
     page = parse("<div>x</div><div id=b>y</div>")
-    leaves = cut_by_tag_rules(page)
-    assert with_text_in(page.root.find(".//div[@id='b']"), leaves) == leaves[1:]
+    leaves = _cut_by_tag_rules(page)
+    assert _with_text_in(page.root.find(".//div[@id='b']"), leaves) == leaves[1:]
 
 
 def test_the_bound_on_blocks_changes_no_decision_within_it():
@@ -368,11 +368,13 @@ TAG_RULES_URL = "https://news.example.com/2020/page.html"
 
 
 def matches(body, url=TAG_RULES_URL):
-    return [(finding.element.tag, str(finding.rule)) for finding in match_tag_rules(parse(f"<body>{body}</body>", url))]
+    return [
+        (finding.element.tag, str(finding.rule)) for finding in _match_tag_rules(parse(f"<body>{body}</body>", url))
+    ]
 
 
 def blocks(body, url=TAG_RULES_URL):
-    return [(leaf.block.text, leaf.dropped) for leaf in cut_by_tag_rules(parse(f"<body>{body}</body>", url))]
+    return [(leaf.block.text, leaf.dropped) for leaf in _cut_by_tag_rules(parse(f"<body>{body}</body>", url))]
 
 
 @pytest.mark.parametrize(
@@ -391,7 +393,7 @@ def test_backgrounds_are_found_and_cost_no_text(body):
 @pytest.mark.parametrize("tag", ["body", "table", "tr", "td"])
 def test_backgrounds_of_tables_and_the_body_are_found(tag):
     page = "<body><table><tr><td>x</td></tr></table></body>".replace(f"<{tag}>", f'<{tag} background="a.gif">')
-    assert [(finding.element.tag, finding.rule) for finding in match_tag_rules(parse(page))] == [
+    assert [(finding.element.tag, finding.rule) for finding in _match_tag_rules(parse(page))] == [
         (tag, TagRule.BACKGROUND)
     ]
 
@@ -427,7 +429,7 @@ def test_images_of_a_page_without_url_are_its_own():
 
 def test_alternative_text_of_a_removed_image_gives_no_priority():
     page = parse('<div>x<img alt="y" src="a.png"></div><div>x<img alt="y" src="//o.net/a.png"></div>', TAG_RULES_URL)
-    assert [leaf.block.priority for leaf in cut_by_tag_rules(page)] == [0.3, 0.0]
+    assert [leaf.block.priority for leaf in _cut_by_tag_rules(page)] == [0.3, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -489,7 +491,7 @@ def test_classes_of_the_papers_example_page(value):
 
 def test_the_body_is_never_an_advertisement():
     page = parse('<body class="has-ads"><div>news</div></body>')
-    assert [leaf.dropped for leaf in cut_by_tag_rules(page)] == [None]
+    assert [leaf.dropped for leaf in _cut_by_tag_rules(page)] == [None]
 
 
 @pytest.mark.parametrize("size", [(234, 60), (468, 60), (120, 240), (745, 100), (728, 90), (300, 250)])
@@ -642,7 +644,7 @@ def test_a_block_that_matches_by_tags_and_text_has_the_first_rules_reason():
     ],
 )
 def test_words_of_attributes(text, expected):
-    assert attribute_words(text) == expected.split()
+    assert _attribute_words(text) == expected.split()
 
 
 @given(st.text() | st.text().map("https://".__add__))
@@ -653,4 +655,4 @@ def test_any_attribute_is_read(value):
             element.set(
                 name, "".join(char for char in value if char.isprintable() and not 0xD800 <= ord(char) < 0xE000)
             )
-    assert [leaf.block.text for leaf in cut_by_tag_rules(page)] == ["x"]
+    assert [leaf.block.text for leaf in _cut_by_tag_rules(page)] == ["x"]

@@ -6,7 +6,7 @@ from cleaning import Decision, Reason, parse
 from cleaning.leaves import body_of, walk
 from cleaning.structure.markdown import to_markdown
 from cleaning.structure.marks import marks_of_decisions
-from cleaning.structure.quotes import find_quotes, names_speaker
+from cleaning.structure.quotes import _names_speaker, find_quotes
 
 # What each program wrote, by its name; WHO says BODY.
 FORUMS = {
@@ -151,9 +151,9 @@ def test_a_dropped_quote_is_kept_with_its_answer(reason):
     ["Ada wrote:", "Ada a écrit :", "Ada schrieb am 1. Mai:", "Quote from: Ada", "Quote (Ada @ 2009)", "Цитата: Ada"],
 )
 def test_a_speaker_is_named(text):
-    assert names_speaker(text)
+    assert _names_speaker(text)
 
 
 @pytest.mark.parametrize("text", ["", "Quote", "He wrote a book.", "Ada", "Originally", "wrote:"])
 def test_no_speaker_is_named(text):
-    assert not names_speaker(text)
+    assert not _names_speaker(text)

@@ -13,7 +13,7 @@ from sqlalchemy import create_engine, text
 from warcs import article, paragraph, write_warc
 
 from crawler.batch import engine as engines
-from crawler.batch.job import JOB_FILE, BatchOptions, run_batch
+from crawler.batch.job import _JOB_FILE, BatchOptions, run_batch
 from crawler.batch.output import OutputFolder
 from crawler.errors import BatchError, ConfigError
 
@@ -121,7 +121,7 @@ def test_an_output_with_something_else_is_left_alone(tmp_path, archives):
 def test_two_jobs_never_write_to_one_folder(tmp_path, archives):
     run_batch(options(tmp_path, archives))
     with (
-        OutputFolder(str(tmp_path / "out")).locked(JOB_FILE),
+        OutputFolder(str(tmp_path / "out")).locked(_JOB_FILE),
         pytest.raises(BatchError, match="another job is writing"),
     ):
         run_batch(options(tmp_path, archives, resume=True))
@@ -129,8 +129,8 @@ def test_two_jobs_never_write_to_one_folder(tmp_path, archives):
 
 def test_a_damaged_description_is_named(tmp_path, archives):
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / JOB_FILE).write_text("{}")
-    with pytest.raises(BatchError, match=f"{JOB_FILE} in .* is damaged"):
+    (tmp_path / "out" / _JOB_FILE).write_text("{}")
+    with pytest.raises(BatchError, match=f"{_JOB_FILE} in .* is damaged"):
         run_batch(options(tmp_path, archives, resume=True))
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.http import Response
 
-from crawler.discovery.feeds import SITEMAP_MAX_BYTES, FeedKind, FeedListing, FeedProblem, read_listing
+from crawler.discovery.feeds import _SITEMAP_MAX_BYTES, FeedKind, FeedListing, FeedProblem, read_listing
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -226,7 +226,7 @@ def test_a_gzip_bomb_is_read_up_to_the_limit():
     tracemalloc.stop()
     assert listing.cut
     assert urls(listing) == ["https://e.org/a"]
-    assert peak < 10_000_000 < SITEMAP_MAX_BYTES
+    assert peak < 10_000_000 < _SITEMAP_MAX_BYTES
 
 
 @pytest.mark.slow

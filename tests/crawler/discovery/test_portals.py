@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from crawler.discovery.portals import PORTAL_COLUMNS, read_portal, read_portals, select_portals
+from crawler.discovery.portals import PORTAL_COLUMNS, _read_portal, read_portals, select_portals
 from crawler.errors import ConfigError
 from crawler.fetching.saved_pages import read_replay_index
 
@@ -118,7 +118,7 @@ def test_text_that_names_neither_portal_nor_host_is_an_error(text, message):
 
 
 def test_a_portal_owns_urls_on_its_domains():
-    portal = read_portal("x", {"host": "www.e.org", "hosts": ["old.f.co.uk"]}, "here")
+    portal = _read_portal("x", {"host": "www.e.org", "hosts": ["old.f.co.uk"]}, "here")
     assert portal.owns("https://money.e.org/a")
     assert portal.owns("http://f.co.uk/a")
     assert not portal.owns("https://e.org.evil.com/")

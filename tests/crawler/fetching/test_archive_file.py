@@ -12,7 +12,7 @@ from scrapy.http import Response
 from warcio.archiveiterator import ArchiveIterator
 
 from crawler.errors import ArchiveError
-from crawler.fetching.archive import ArchiveFile, ArchiveRecords, NotAnArchiveError, end_of_whole_records
+from crawler.fetching.archive import ArchiveFile, ArchiveRecords, NotAnArchiveError, _end_of_whole_records
 
 NOISE = random.Random(5).randbytes(3_000)
 
@@ -94,7 +94,7 @@ def test_a_file_that_is_not_an_archive_is_rejected_and_unchanged(path, content):
 def test_other_data_after_the_records_is_not_cut_off(path, records):
     path.write_bytes(records.warcinfo + b"a note of mine")
     with path.open("rb") as file, pytest.raises(NotAnArchiveError, match="other data"):
-        end_of_whole_records(file)
+        _end_of_whole_records(file)
 
 
 def test_a_file_in_use_is_rejected(path):

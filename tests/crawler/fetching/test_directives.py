@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cleaning.parse import parse
-from crawler.fetching.directives import _meta_elements, may_state_directives, read_reservation, read_robots_rules
+from crawler.fetching.directives import _may_state_directives, _meta_elements, _read_reservation, _read_robots_rules
 
 NAMES = frozenset({"*", "blocksieve", "ours"})
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -72,12 +72,12 @@ def test_a_page_whose_bytes_show_no_directive_has_none(text, start):
     body = f"<title>x</title>{start}{text}><p>x".encode()
     meta = list(_meta_elements(parse(body).root))
     stated = any(
-        set(read_robots_rules(content, NAMES, NOW))
+        set(_read_robots_rules(content, NAMES, NOW))
         for kind, name, content in meta
         if (kind == "name" and name in {"robots", *NAMES}) or (kind, name) == ("http-equiv", "x-robots-tag")
     )
-    reserved = read_reservation(content for kind, name, content in meta if (kind, name) == ("name", "tdm-reservation"))
-    assert may_state_directives(body, NAMES) or not (stated or reserved is not None)
+    reserved = _read_reservation(content for kind, name, content in meta if (kind, name) == ("name", "tdm-reservation"))
+    assert _may_state_directives(body, NAMES) or not (stated or reserved is not None)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_page_whose_bytes_show_no_directive_has_none(text, start):
     ],
 )
 def test_a_page_without_directives_need_not_be_parsed(head):
-    assert not may_state_directives(f"<html><head>{head}</head><body><a rel=nofollow>x</a>".encode(), NAMES)
+    assert not _may_state_directives(f"<html><head>{head}</head><body><a rel=nofollow>x</a>".encode(), NAMES)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_page_without_directives_need_not_be_parsed(head):
     ],
 )
 def test_the_rules_of_a_header(text, rules):
-    assert set(read_robots_rules(text, NAMES, NOW)) == rules
+    assert set(_read_robots_rules(text, NAMES, NOW)) == rules
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_the_rules_of_a_header(text, rules):
     ],
 )
 def test_the_values_of_a_reservation(values, reserved):
-    assert read_reservation(values) is reserved
+    assert _read_reservation(values) is reserved
 
 
 PAGES = {

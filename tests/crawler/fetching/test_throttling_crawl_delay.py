@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from scrapy.robotstxt import ProtegoRobotParser, PythonRobotParser
 
-from crawler.fetching.throttling import requested_delay
+from crawler.fetching.throttling import _requested_delay
 
 ROOT = Path(__file__).parents[3]
 SECONDS = 300
@@ -56,12 +56,12 @@ PIPELINES = (
     ],
 )
 def test_the_longer_of_delay_and_rate_is_requested(robots, seconds):
-    assert requested_delay(ProtegoRobotParser(robots.encode(), None), "blocksieve") == seconds
+    assert _requested_delay(ProtegoRobotParser(robots.encode(), None), "blocksieve") == seconds
 
 
 def test_other_robots_parsers_give_only_a_delay():
     robots = b"User-agent: *\nCrawl-delay: 5\nRequest-rate: 1/10"
-    assert requested_delay(PythonRobotParser(robots, None), "blocksieve") == 5
+    assert _requested_delay(PythonRobotParser(robots, None), "blocksieve") == 5
 
 
 @pytest.fixture

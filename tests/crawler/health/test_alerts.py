@@ -69,8 +69,8 @@ def no_pause(monkeypatch):
 
 def test_a_webhook_gets_each_condition_once(url, begun, webhook):
     config = Config(database_url=url, alert_webhook=webhook.url)
-    assert alerts.send_alerts(config) == alerts.Delivery(1)
-    assert alerts.send_alerts(config) == alerts.Delivery(0)
+    assert alerts._send_alerts(config) == alerts.Delivery(1)
+    assert alerts._send_alerts(config) == alerts.Delivery(0)
     ((path, kind, body),) = webhook.received
     assert (path, kind, body["version"]) == ("/services/T0P-S3CRET", "application/json", 1)
     assert body["text"] == "a.example: vanished: 20 of 30 pages were not found"
@@ -90,7 +90,7 @@ def test_a_webhook_gets_each_condition_once(url, begun, webhook):
 @pytest.mark.usefixtures("begun", "no_pause")
 def test_a_webhook_that_fails_for_a_moment_is_tried_again(url, webhook):
     webhook.statuses = [503, 429, 200]
-    assert alerts.send_alerts(Config(database_url=url, alert_webhook=webhook.url)) == alerts.Delivery(1)
+    assert alerts._send_alerts(Config(database_url=url, alert_webhook=webhook.url)) == alerts.Delivery(1)
     assert len(webhook.received) == 3
 
 
@@ -99,7 +99,7 @@ def test_a_webhook_that_fails_is_said_without_its_secret_and_the_next_crawl_tell
     webhook.statuses = [404]
     config = Config(database_url=url, alert_webhook=webhook.url)
     with caplog.at_level(logging.ERROR):
-        result = alerts.send_alerts(config)
+        result = alerts._send_alerts(config)
     assert result.sent == 0
     assert result.failures == (
         "ALERT_WEBHOOK at http://127.0.0.1 got no alert after 1 attempts: it answered with status 404",
@@ -107,7 +107,7 @@ def test_a_webhook_that_fails_is_said_without_its_secret_and_the_next_crawl_tell
     assert "the next crawl tries again" in caplog.text
     assert "S3CRET" not in caplog.text
     webhook.statuses = [200]
-    assert alerts.send_alerts(config) == alerts.Delivery(1)
+    assert alerts._send_alerts(config) == alerts.Delivery(1)
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_a_command_gets_the_json_on_its_standard_input(url, tmp_path):
     program = tmp_path / "tell me.py"
     program.write_text("import pathlib, sys; pathlib.Path(sys.argv[1]).write_text(sys.stdin.read())")
     command = shlex.join([sys.executable, str(program), str(tmp_path / "told.json")])
-    assert alerts.send_alerts(Config(database_url=url, alert_command=command)) == alerts.Delivery(1)
+    assert alerts._send_alerts(Config(database_url=url, alert_command=command)) == alerts.Delivery(1)
     assert json.loads((tmp_path / "told.json").read_text())["alerts"][0]["condition"] == "vanished"
 
 
@@ -144,7 +144,7 @@ def test_a_command_that_does_not_exist_is_said(tmp_path):
 
 
 def test_nothing_is_claimed_from_a_database_that_is_gone(tmp_path):
-    result = alerts.send_alerts(Config(database_url=f"sqlite:///{tmp_path / 'gone.db'}", alert_command="true"))
+    result = alerts._send_alerts(Config(database_url=f"sqlite:///{tmp_path / 'gone.db'}", alert_command="true"))
     assert "there is no database at" in result.failures[0]
 
 

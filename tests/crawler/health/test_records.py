@@ -39,12 +39,12 @@ def test_two_processes_of_a_crawl_add_their_counts(connection):
 def test_the_counts_of_the_oldest_crawls_are_forgotten(connection):
     rows = [
         {"site": "a.example", "crawl_id": number, "ended": NOW + timedelta(days=number)} | asdict(SiteCounts())
-        for number in range(1, records.CRAWLS_MAX + 6)
+        for number in range(1, records._CRAWLS_MAX + 6)
     ]
     connection.execute(insert(site_crawl), rows)
     records.add_counts(connection, 1_000, {"a.example": SiteCounts()}, NOW + timedelta(days=1_000))
     numbers = connection.scalars(select(site_crawl.c.crawl_id).order_by(site_crawl.c.crawl_id)).all()
-    assert (len(numbers), numbers[0], numbers[-1]) == (records.CRAWLS_MAX, 7, 1_000)
+    assert (len(numbers), numbers[0], numbers[-1]) == (records._CRAWLS_MAX, 7, 1_000)
 
 
 def test_a_condition_is_told_once_and_once_that_it_is_over(connection):

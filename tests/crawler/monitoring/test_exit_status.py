@@ -5,8 +5,8 @@ import signal
 import pytest
 
 from crawler.monitoring.exit_status import (
+    _FAILURE_REASONS,
     FAILED_ITEMS_STAT,
-    FAILURE_REASONS,
     FIRST_FAILURE_STAT,
     STOP_SIGNAL_STAT,
     ExitStatus,
@@ -46,13 +46,13 @@ def test_a_limit_reached_without_a_page_is_a_failure():
     assert end(**{"finish_reason": "closespider_timeout", "visit/page": 0, "visit/captcha": 0}).exit_code == 1
 
 
-@pytest.mark.parametrize("reason", FAILURE_REASONS)
+@pytest.mark.parametrize("reason", _FAILURE_REASONS)
 def test_a_failure_is_1_even_if_pages_were_stored(reason):
-    assert end(finish_reason=reason) == ExitStatus(1, FAILURE_REASONS[reason])
+    assert end(finish_reason=reason) == ExitStatus(1, _FAILURE_REASONS[reason])
 
 
 def test_our_own_reasons_are_failures_except_deferred():
-    assert set(FinishReason) - set(FAILURE_REASONS) == {FinishReason.DEFERRED}
+    assert set(FinishReason) - set(_FAILURE_REASONS) == {FinishReason.DEFERRED}
 
 
 @pytest.mark.parametrize(

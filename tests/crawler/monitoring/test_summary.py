@@ -12,7 +12,7 @@ from scrapy.utils.test import get_crawler
 
 from cleaning.blocks import Reason
 from crawler.monitoring.exit_status import ExitStatus, find_exit_status
-from crawler.monitoring.summary import SummaryExtension, build_summary
+from crawler.monitoring.summary import SummaryExtension, _build_summary
 from crawler.visit import Outcome
 
 pytestmark = pytest.mark.slow
@@ -56,7 +56,7 @@ def pages(tmp_path):
 
 
 def summarise(spider=None, **stats):
-    return build_summary(spider or Spider("section"), STATS | stats, ExitStatus(0))
+    return _build_summary(spider or Spider("section"), STATS | stats, ExitStatus(0))
 
 
 def test_a_crawl_has_a_summary():
@@ -93,7 +93,9 @@ def test_secrets_in_arguments_are_redacted():
 
 
 def test_a_failure_has_its_problem():
-    summary = build_summary(Spider("section"), STATS | {"finish_reason": "refused"}, ExitStatus(1, "refused too often"))
+    summary = _build_summary(
+        Spider("section"), STATS | {"finish_reason": "refused"}, ExitStatus(1, "refused too often")
+    )
     assert (summary["finish_reason"], summary["exit_code"], summary["problem"]) == ("refused", 1, "refused too often")
 
 
@@ -102,7 +104,7 @@ def test_a_crawl_that_took_no_time_has_a_rate():
 
 
 def test_a_crawl_without_a_store_has_no_id():
-    assert build_summary(Spider("x"), {**STATS, "store/crawl_id": None}, ExitStatus(0))["crawl"] is None
+    assert _build_summary(Spider("x"), {**STATS, "store/crawl_id": None}, ExitStatus(0))["crawl"] is None
 
 
 def test_each_crawl_appends_a_line(tmp_path, pages):
@@ -182,7 +184,7 @@ def test_a_summary_that_cannot_be_written_is_logged(tmp_path, crawler, caplog):
     (tmp_path / "out").rmdir()
     send(crawler, "spider_opened", "engine_started", "spider_closed", "engine_stopped")
     [record] = caplog.records
-    expected = build_summary(crawler.spider, STATS, find_exit_status(STATS, 0.5)) | {"warnings": []}
+    expected = _build_summary(crawler.spider, STATS, find_exit_status(STATS, 0.5)) | {"warnings": []}
     assert json.loads(record.message.split("): ", 1)[1]) == expected
     del extension
 

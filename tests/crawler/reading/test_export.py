@@ -9,14 +9,14 @@ import sys
 import pytest
 
 from crawler.errors import ExportError
-from crawler.reading.export import atomic_file
+from crawler.reading.export import _atomic_file
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from crawler.reading.export import atomic_file
+from crawler.reading.export import _atomic_file
 
-with atomic_file(Path(sys.argv[1])) as file:
+with _atomic_file(Path(sys.argv[1])) as file:
     file.write(b"half")
     file.flush()
     print("written", flush=True)
@@ -36,7 +36,7 @@ def names(folder):
 
 
 def test_the_old_file_stays_until_the_new_one_is_complete(out):
-    with atomic_file(out) as file:
+    with _atomic_file(out) as file:
         file.write(b"new")
         assert out.read_bytes() == b"old"
     assert (out.read_bytes(), names(out.parent)) == (b"new", ["out.jsonl"])
@@ -87,17 +87,17 @@ def test_the_next_export_removes_abandoned_files_but_none_in_use(out):
         [sys.executable, "-c", KILLED, str(out)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         process.stdout.readline()
-        with atomic_file(out.with_name("other.jsonl")):
+        with _atomic_file(out.with_name("other.jsonl")):
             pass
         assert len(names(out.parent)) == 3  # its file is still there
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert out.read_bytes() == b"old"
-    with atomic_file(out.with_name("other.jsonl")):
+    with _atomic_file(out.with_name("other.jsonl")):
         pass
     assert names(out.parent) == ["other.jsonl", "out.jsonl"]
 
 
 def test_a_missing_folder_is_named(folder):
-    with pytest.raises(ExportError, match="No such file or directory"), atomic_file(folder / "none" / "out.csv"):
+    with pytest.raises(ExportError, match="No such file or directory"), _atomic_file(folder / "none" / "out.csv"):
         pass

@@ -12,7 +12,7 @@ from sqlalchemy import event
 from sqlalchemy import text as sql
 
 from crawler.errors import QueryError
-from crawler.reading.history import TextLifetime, page_revisions, print_history, read_page_history
+from crawler.reading.history import TextLifetime, _page_revisions, print_history, read_page_history
 from crawler.storage import schema
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import open_engine, read_transaction
@@ -29,7 +29,7 @@ def text(words, position=0, came=0, gone=None, kind="paragraph"):
 
 
 def told(*texts):
-    revisions = page_revisions(texts, START)
+    revisions = _page_revisions(texts, START)
     return [
         (
             (revision.visited - START).days,
@@ -64,7 +64,7 @@ def test_texts_of_different_kinds_or_too_different_are_not_an_edit():
 
 
 def test_the_first_visit_has_no_edits():
-    revisions = page_revisions([text("a b c", 0, gone=0), text("a b d", 0)], START)
+    revisions = _page_revisions([text("a b c", 0, gone=0), text("a b d", 0)], START)
     assert (revisions[0].first, len(revisions[0].edited), len(revisions[0].gone)) == (True, 0, 1)
 
 
@@ -72,7 +72,7 @@ def test_thousands_of_texts_that_change_at_once_are_fast():
     texts = [text(f"paragraph {n} of the old page", n, gone=1) for n in range(3_000)]
     texts += [text(f"paragraph {n} of the new page", n, came=1) for n in range(3_000)]
     began = time.process_time()
-    assert len(page_revisions(texts, START)[1].edited) == 3_000
+    assert len(_page_revisions(texts, START)[1].edited) == 3_000
     assert time.process_time() - began < 5
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cleaning.terms import index_tokens, join_tokens, token_spans
 from crawler.errors import QueryError
-from crawler.reading.search import QUERY_MAX_CHARACTERS, Phrase, Query, make_excerpt, parse_query
+from crawler.reading.search import _QUERY_MAX_CHARACTERS, Phrase, Query, _make_excerpt, parse_query
 
 
 def phrase(words, *, begins=False):
@@ -63,7 +63,7 @@ def test_the_last_word_may_be_a_prefix_and_a_single_character_is_one(text, words
         ("*", "must follow the beginning"),
         ("co*er", "must follow the beginning"),
         ("site:a.example one", "--site"),
-        ("x" * (QUERY_MAX_CHARACTERS + 1), "1,001 characters; 1,000 is the most"),
+        ("x" * (_QUERY_MAX_CHARACTERS + 1), "1,001 characters; 1,000 is the most"),
         (" ".join(f"a{n}" for n in range(65)), "65 words; 64 is the most"),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_repeated_word_counts_once():
 
 
 def marked(text, query, **options):
-    excerpt = make_excerpt(text, parse_query(query).phrases, **options)
+    excerpt = _make_excerpt(text, parse_query(query).phrases, **options)
     return [excerpt.text[start:end] for start, end in excerpt.hits]
 
 
@@ -126,7 +126,7 @@ def test_hits_are_the_positions_of_the_words(text, query, expected):
 
 def test_a_long_text_is_cut_around_its_hits_between_words():
     text = "before " * 200 + "the old bridge " + "after " * 200
-    excerpt = make_excerpt(text, parse_query("bridge").phrases, width=100)
+    excerpt = _make_excerpt(text, parse_query("bridge").phrases, width=100)
     assert excerpt.text.startswith("\u2026before")
     assert excerpt.text.endswith("after\u2026")
     assert len(excerpt.text) <= 102
@@ -134,7 +134,7 @@ def test_a_long_text_is_cut_around_its_hits_between_words():
 
 
 def test_a_long_text_without_spaces_is_cut_too():
-    excerpt = make_excerpt("好" * 500 + "计算" + "好" * 500, parse_query("计算").phrases, width=100)
+    excerpt = _make_excerpt("好" * 500 + "计算" + "好" * 500, parse_query("计算").phrases, width=100)
     assert len(excerpt.text) <= 102
     assert [excerpt.text[start:end] for start, end in excerpt.hits] == ["计算"]
 
@@ -145,7 +145,7 @@ def test_hits_are_in_order_and_within_the_excerpt(text, query):
         phrases = parse_query(query).phrases
     except QueryError:
         return
-    excerpt = make_excerpt(text, phrases, width=40)
+    excerpt = _make_excerpt(text, phrases, width=40)
     ends = [0, *(place for hit in excerpt.hits for place in hit), len(excerpt.text)]
     assert ends == sorted(ends)
 

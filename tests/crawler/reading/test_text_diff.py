@@ -6,7 +6,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.reading.text_diff import DIFF_MAX_WORDS, DiffOperation, DiffPart, count_words, dice_similarity, diff_words
+from crawler.reading.text_diff import _DIFF_MAX_WORDS, DiffOperation, DiffPart, count_words, dice_similarity, diff_words
 
 TEXTS = st.lists(st.sampled_from("abcd"), max_size=30).map(" ".join)
 
@@ -36,14 +36,14 @@ def test_both_texts_can_be_restored_from_the_difference(old, new):
 
 def test_long_texts_are_compared_up_to_a_limit():
     (same,) = diff_words("word " * 5_000, "word " * 6_000)
-    assert len(same.text.split()) == DIFF_MAX_WORDS
+    assert len(same.text.split()) == _DIFF_MAX_WORDS
 
 
 def test_repetitive_texts_are_fast():
     rng = random.Random(1)
     start = time.process_time()
     for old, new in (
-        ("x " * DIFF_MAX_WORDS, "x y " * DIFF_MAX_WORDS),
+        ("x " * _DIFF_MAX_WORDS, "x y " * _DIFF_MAX_WORDS),
         *[[" ".join(rng.choices("ab", k=1_000))] * 2] * 2,
     ):
         diff_words(old, new)

@@ -16,13 +16,13 @@ from cleaning.parse import parse
 from cleaning.terms import normalise
 from crawler.errors import CompareError
 from crawler.reports.compare import ComparedMethod, ComparedPage, ComparisonPlan, ComparisonTotals
-from crawler.reports.comparison import ComparisonPages, compared_page, mark_page
+from crawler.reports.comparison import ComparisonPages, _mark_page, compared_page
 from crawler.reports.sources import ReportTarget
 
 
 def mark(compared, max_leaves=20_000):
     """Return the texts of each row of the page that are texts of its blocks."""
-    rows = ([text for text in row.texts if text.decisions] for row in mark_page(compared, max_leaves).rows())
+    rows = ([text for text in row.texts if text.decisions] for row in _mark_page(compared, max_leaves).rows())
     return [texts for texts in rows if texts]
 
 

@@ -9,7 +9,7 @@ from cleaning.blocks import Block, Decision, Kind, Reason
 from cleaning.fingerprint import distance, fingerprint
 from cleaning.methods import METHODS
 from cleaning.page_fingerprint import Fingerprinter
-from crawler.reports.explain import EarlierBlock, explain, find_copies
+from crawler.reports.explain import EarlierBlock, _find_copies, explain
 from crawler.storage.queries import PageContents, StoredText
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -141,14 +141,14 @@ def test_a_copy_is_one_of_the_first_kept_block_with_its_text():
         ("It rained.", Reason.KEPT),
         ("It rained.", Reason.PAGE_DUPLICATE),
     )
-    assert find_copies(page, None) == {4: EarlierBlock(1)}
+    assert _find_copies(page, None) == {4: EarlierBlock(1)}
 
 
 def test_weighted_compares_before_it_scores():
     page = decisions(("It rained.", Reason.LOW_SCORE), ("It rained.", Reason.PAGE_DUPLICATE))
-    assert find_copies(page, 3) == {1: EarlierBlock(0)}
-    assert find_copies(page, None) == {}
+    assert _find_copies(page, 3) == {1: EarlierBlock(0)}
+    assert _find_copies(page, None) == {}
 
 
 def test_a_copy_whose_original_is_not_found_is_left_out():
-    assert find_copies(decisions(("It rained.", Reason.PAGE_DUPLICATE)), 3) == {}
+    assert _find_copies(decisions(("It rained.", Reason.PAGE_DUPLICATE)), 3) == {}

@@ -6,7 +6,7 @@ import pytest
 
 from crawler.discovery.portals import read_portals
 from crawler.errors import ConfigError
-from crawler.reports.portal_check import EvidenceState, SavedPages, check_evidence, is_saved_page, names_host
+from crawler.reports.portal_check import EvidenceState, SavedPages, _is_saved_page, _names_host, check_evidence
 
 PAGE = """<!doctype html><html lang="en"><title>The river</title>
 <link rel="alternate" type="application/rss+xml" href="/feed.xml"><main><p>The river rose in the night, and the bridge
@@ -74,7 +74,7 @@ def test_a_folder_without_saved_pages_is_named(tmp_path):
 
 
 def test_a_host_is_named_alone_and_not_within_a_longer_one():
-    assert names_host("at River.example.org, too", "river.example.org")
-    assert not names_host("at www.river.example.org.evil", "river.example.org")
-    assert is_saved_page("sites/river/1.html")
-    assert not is_saved_page("notes.txt")
+    assert _names_host("at River.example.org, too", "river.example.org")
+    assert not _names_host("at www.river.example.org.evil", "river.example.org")
+    assert _is_saved_page("sites/river/1.html")
+    assert not _is_saved_page("notes.txt")

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from crawler.schedule import RevisitBounds
 from crawler.storage import due
 from crawler.storage.crawls import CrawlPolicy
-from crawler.storage.pages import SitemapEvidence, read_lastmod, record_lastmods, record_sitemap_evidence
+from crawler.storage.pages import SitemapEvidence, _read_lastmod, record_lastmods, record_sitemap_evidence
 from crawler.storage.store import Store
 from crawler.storage.tables import page, sitemap_trust
 from crawler.visit import Outcome, RequestRecord, Visit
@@ -94,7 +94,7 @@ def due_now(engine):
     ],
 )
 def test_dates_and_times_are_read(text, moment):
-    assert read_lastmod(text) == moment
+    assert _read_lastmod(text) == moment
 
 
 def test_what_a_visit_shows_is_remembered(keep, tell, trust):

@@ -31,9 +31,9 @@ def url(running_server):
 @pytest.fixture
 def impatient(monkeypatch):
     """Let a silent server be noticed within two seconds instead of half a minute."""
-    monkeypatch.setattr(postgresql, "SILENCE_SECONDS", 0.3)
-    monkeypatch.setattr(postgresql, "SILENCE_SECONDS_MAX", 0.6)
-    monkeypatch.setattr(postgresql, "PROBE_SECONDS", 1)
+    monkeypatch.setattr(postgresql, "_SILENCE_SECONDS", 0.3)
+    monkeypatch.setattr(postgresql, "_SILENCE_SECONDS_MAX", 0.6)
+    monkeypatch.setattr(postgresql, "_PROBE_SECONDS", 1)
 
 
 def count(connection):

@@ -43,7 +43,7 @@ def test_pages_of_other_methods_are_left_out(store, save, visit):
 
 
 def test_only_the_newest_pages_are_read_the_oldest_of_them_first(store, save, visit):
-    total = queries.JUDGED_PAGES_MAX + 5
+    total = queries._JUDGED_PAGES_MAX + 5
     for start in range(0, total, 50):
         save(*(visit(f"https://a.example/{n}", "x") for n in range(start, min(start + 50, total))))
     numbers = [int(outcome.url.rpartition("/")[2]) for outcome in store.page_outcomes(["a.example"])]

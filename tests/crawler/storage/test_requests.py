@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from crawler.storage.database import opened_engine, write_transaction
 from crawler.storage.requests import (
-    ERROR_LENGTH_MAX,
+    _ERROR_LENGTH_MAX,
     Ack,
     RequestState,
     acknowledge_requests,
@@ -90,7 +90,7 @@ def test_an_acknowledged_request_has_ended(store_requests, take, record, end, ro
     done, failed = rows(f"{fields} ORDER BY id")
     common = {"attempts": 0, "lease_id": None, "lease_until": None, "over": 1}
     assert done == common | {"state": "done", "outcome": "page", "error": None}
-    assert failed == common | {"state": "failed", "outcome": "http_error", "error": "x" * ERROR_LENGTH_MAX}
+    assert failed == common | {"state": "failed", "outcome": "http_error", "error": "x" * _ERROR_LENGTH_MAX}
     assert take() == []
 
 

@@ -92,7 +92,7 @@ def test_triggers_survive_a_migration_that_makes_the_table_anew(save, visit, eng
     save(visit(A, "one bridge"))
     query = "SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
     before = rows(query)
-    with write_transaction(engine) as connection, schema.without_triggers(connection):
+    with write_transaction(engine) as connection, schema._without_triggers(connection):
         operations = Operations(MigrationContext.configure(connection))
         for view in ("page_text", "placed_block", "informative_block"):
             operations.execute(f"DROP VIEW {view}")
@@ -130,5 +130,5 @@ def test_a_long_word_is_found(save, visit, find):
 
 def test_triggers_are_dropped_and_created_again(engine):
     for _ in range(2):
-        with write_transaction(engine) as connection, schema.without_triggers(connection):
+        with write_transaction(engine) as connection, schema._without_triggers(connection):
             pass

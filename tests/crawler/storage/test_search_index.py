@@ -2,8 +2,8 @@
 
 from crawler.storage.database import write_transaction
 from crawler.storage.search_index import (
+    _TOKENS_BYTES_MAX,
     TITLE_SEPARATOR,
-    TOKENS_BYTES_MAX,
     SearchableBlock,
     add_tokens,
     renew_search_index,
@@ -35,6 +35,6 @@ def test_what_no_index_takes_is_cut(engine, rows):
     with write_transaction(engine) as connection:
         add_tokens(connection, [SearchableBlock(1, f"first {endless} last", 1.0), SearchableBlock(2, "x" * 3_000, 1.0)])
     endless_one, long_word = (row["tokens"] for row in rows("SELECT tokens FROM block_tokens ORDER BY block_id"))
-    assert TOKENS_BYTES_MAX - 200 < len(endless_one.encode()) <= TOKENS_BYTES_MAX
+    assert _TOKENS_BYTES_MAX - 200 < len(endless_one.encode()) <= _TOKENS_BYTES_MAX
     assert endless_one.startswith(" first ")
     assert long_word.split() == ["x" * 100] * 30

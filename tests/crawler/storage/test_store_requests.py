@@ -141,7 +141,7 @@ def test_only_the_last_part_ends_a_request(leased, visit, save_all, states):
 def test_visits_without_a_request_end_none(visit, save_all, engine, states):
     assert [result.state for result in save_all(visit("https://a.example/x", "A text."))] == [PageState.NEW]
     with write_transaction(engine) as connection:
-        assert store.acknowledge_visits(connection, [visit("https://a.example/y")], CrawlPolicy()) == set()
+        assert store._acknowledge_visits(connection, [visit("https://a.example/y")], CrawlPolicy()) == set()
     assert states() == {}
 
 
