@@ -169,7 +169,7 @@ def text(check: Callable[[str], object] | None = None, takes: str = "a text") ->
 
     def convert(raw_value: object) -> str:
         if isinstance(raw_value, bool | dict | list | tuple | set):
-            raise ValueError(f"a {type(raw_value).__name__} is no text")  # noqa: TRY004 — as for every bad value
+            raise ValueError(f"a {type(raw_value).__name__} is not a text")  # noqa: TRY004 — as for every bad value
         if check is not None:
             check(str(raw_value))
         return str(raw_value)

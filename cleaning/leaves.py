@@ -348,7 +348,7 @@ def _kind_of(tag: str, parent: Node) -> Kind:
 
 
 def is_ornament(element: HtmlElement) -> bool:
-    """Return True for an element whose text is no part of the text around it.
+    """Return True for an element whose text is not part of the text around it.
 
     The link of a heading to itself or to its editor, the name of an icon that a font shows in its place, the line
     numbers of a listing, and the labels of its languages.

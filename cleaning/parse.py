@@ -114,8 +114,10 @@ def parse(
 
     `encoding` is the encoding that the HTTP header declares: a label or the whole Content-Type value. An empty page
     gives an empty tree with the warning EMPTY. Of an MHTML archive, its page is read, and text without markup as its
-    paragraphs. Raises PageError for a body that is no page (binary, a feed, XML, JSON) and for one above `max_bytes`,
-    and TypeError for what is no page.
+    paragraphs.
+
+    Raises PageError for a body that is not a page (binary, a feed, XML, JSON) and for one above `max_bytes`, and
+    TypeError for a value of another type.
     """
     if isinstance(source, html.HtmlElement):
         return Page(source, url)

@@ -36,7 +36,7 @@ _UNSPACED_START = re.compile(f"[{UNSPACED}]")
 # The same words in a text without characters of such scripts; a class alone is found four times as fast.
 _SPACED_WORD = re.compile(rf"[\w{_MARKS}]+(?:'[\w{_MARKS}]+)?")
 _SPACED_PART = re.compile(rf"[\w{_MARKS}]{{1,{_MAX_PART}}}")
-# Each ASCII character that is no part of a word becomes a space.
+# Each ASCII character that is not part of a word becomes a space.
 _ASCII_SPACES = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(128)) + bytes(128)
 _FIRST_ACCENT, _LAST_ACCENT = 0x300, 0x1FFFF
 _MAX_ACCENTS = 30

@@ -69,7 +69,7 @@ def page(
 
 
 def cleaned_page(response: Response, crawler: Crawler) -> CleanPage | None:
-    """Return the cleaned page of a response in the callback of a host project; None if the response is no page.
+    """Return the cleaned page of a response in the callback of a host project; None if the response is not a page.
 
     The add-on Cleaning cleans a page before its callback is called. With CLEANING_PROCESSES the page has come from
     another process without its tree, so its Markdown, chunks and places raise StructureError unless STRUCTURE is set.

@@ -1,4 +1,4 @@
-"""The comparison of a page's blocks with its earlier visits: which are kept, new, missing, or repeats of another."""
+"""The comparison of a page's blocks with its earlier visits: each is kept, new, missing, or a repeat of another one."""
 
 from __future__ import annotations
 

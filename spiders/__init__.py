@@ -1,4 +1,4 @@
-"""Our spiders, and what they find links with."""
+"""Our spiders, and the modules that find links for them."""
 
 from blocksieve import gives_way
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LINKS_MAX = 5_000
 URL_MAX_CHARS = 2_083
-"""Longer addresses are no links; Scrapy's default for URLLENGTH_LIMIT."""
+"""Longer addresses are not links; Scrapy's default for URLLENGTH_LIMIT."""
 _TEXT_MAX_CHARS = 300
 _TEXT_MAX_ELEMENTS = 300
 _FILE_SUFFIXES = re.compile(

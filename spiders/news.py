@@ -75,7 +75,7 @@ _LEFT_OUT = frozenset({"known", "over_limit", "due_over_limit"})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewsArguments(ListingArguments):
     site: str = required(
-        text(), "Names of portals with commas between them, or `all`. A host that is no known portal works too."
+        text(), "Names of portals with commas between them, or `all`. A host that is not a known portal works too."
     )
     sources: tuple[str, ...] = option(
         _DEFAULT_SOURCES, words_of(_NEWS_SOURCES, may_be_empty=False), "Where to look for articles."
@@ -259,7 +259,7 @@ class NewsSpider(ListingSpider):
     async def _sitemap_requests(
         self, portal: Portal, entries: Sequence[FeedEntry], nested: int
     ) -> AsyncIterator[Request]:
-        """Yield the sitemaps of an index, the newest first; of a long one, those that this run takes."""
+        """Yield the sitemaps of an index, the newest first; if it is long, only the ones for this run."""
         is_long = len(entries) > _SITEMAPS_MAX
         taken = entries
         if is_long:

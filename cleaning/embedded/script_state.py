@@ -48,7 +48,7 @@ _MAX_CODE_POINT = 0x10FFFF
 
 
 class _BrokenLiteralError(ValueError):
-    """The text is no literal, or one beyond the bounds."""
+    """The text is not a literal, or one beyond the bounds."""
 
 
 def read_states(root: HtmlElement) -> Iterator[Any]:
@@ -105,7 +105,7 @@ def _value_at(text: str, start: int) -> Any:
 
 
 def _result_of(text: str, function: re.Match[str]) -> Any:
-    """Return what a function returns that is called in place, as Nuxt writes its state: a literal with parameters."""
+    """Return the result of a function that is called in place: a literal with parameters, as Nuxt writes its state."""
     returned = _RETURN.search(text, function.end())
     if returned is None:
         raise _BrokenLiteralError

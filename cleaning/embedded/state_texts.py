@@ -27,7 +27,7 @@ _HTML_TAG = re.compile(
 )
 _ESCAPED_TAG = re.compile(r"&lt;/?(?:p|br|div|h[1-6]|li|ul|ol|blockquote)\b", re.IGNORECASE)
 _PARAGRAPH_END = re.compile(r"\s*\n\s*")
-# Values that are no texts: code, addresses, style sheets, data in other forms.
+# Values that are not texts: code, addresses, style sheets, data in other forms.
 _NOT_TEXT = re.compile(
     r"^\s*(?:https?:|data:|function\b|\(\(|@media|\.[\w-]+\s*\{|[{\[])|[{};]\s*\n\s*[\w.#}]|\bvar \w+ ?="
 )

@@ -105,10 +105,10 @@ class MhtmlPage:
 
 
 def refuse_binary(body: bytes, encoding: str | None = None, *, decoded: bool = False) -> None:
-    """Raise PageError for a body that is no text.
+    """Raise PageError for a body that is not a text.
 
-    `encoding` is the one that is declared for it: the NUL bytes of UTF-16 are no sign of a binary file. The control
-    characters of a text that was `decoded` before are none either.
+    `encoding` is the one that is declared for it: the NUL bytes of UTF-16 are not a sign of a binary file. Neither are
+    the control characters of a text that was `decoded` before.
     """
     start = body[:_SNIFFED_BYTES]
     is_text = decoded or "utf-16" in (encoding or "").lower() or start.startswith(_UTF_16_MARKS)
@@ -117,7 +117,7 @@ def refuse_binary(body: bytes, encoding: str | None = None, *, decoded: bool = F
 
 
 def refuse_data(body: bytes) -> None:
-    """Raise PageError for a text that is no page, but a feed, XML or JSON. The body is in UTF-8."""
+    """Raise PageError for a text that is not a page, but a feed, XML or JSON. The body is in UTF-8."""
     _refuse_xml(body)
     if (start := _JSON_START.match(body)) and _is_json(body[start.end() :]):
         raise PageError(PageFault.JSON, f"the page starts with {_shown(body)}: JSON data, not a page")

@@ -119,7 +119,7 @@ _PERSON_WORD = re.compile(
 
 
 def read_names(text: str) -> list[str]:
-    """Return the names in a byline, without the words before them; empty for a text that is no name (a URL, a date)."""
+    """Return the names in a byline, without the words before them; empty for a text without a name (a URL, a date)."""
     bare = _strip_byline_words(text[:_MAX_TEXT_CHARS]).strip(' ,;:|-\u2013\u2014"\u201c\u201d')
     parts = [part for part in _NAME_SEPARATOR.split(bare) if part]
     # A part of one word is a title, a family name before the first name, or a part of a company's name.

@@ -76,7 +76,7 @@ def group_authors(evidence: Evidence) -> dict[str, list[AuthorCandidate]]:
 
 
 def _find_shown(evidence: Evidence, groups: Mapping[str, Sequence[AuthorCandidate]]) -> dict[str, str]:
-    """Return the place near the heading where each first name is shown, without those that are not."""
+    """Return the place near the heading where each first name is shown; names that are not shown are left out."""
     names = tuple({group[0].names[0]: None for group in groups.values()})[:_MAX_SHOWN]
     near = find_texts(evidence.root, evidence.stated.heading, names)
     places: dict[str, str] = {}

@@ -1,6 +1,6 @@
 """Read a date in a short text of any language: `read_date("1er février 2024")` gives "2024-02-01".
 
-The answer is never finer than the text: "May 2024" gives "2024-05". No clock is read: "two days ago" is no date.
+The answer is never finer than the text: "May 2024" gives "2024-05". No clock is read: "two days ago" is not a date.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Numbers(NamedTuple):
     """A day that a text writes in numbers, and the same with month and day exchanged.
 
     `month_first` says how the text was read; `sure` is True if it can be read in one way only, `tells_order` if one of
-    the numbers is no month.
+    the numbers is not a month.
     """
 
     exchanged: str
@@ -331,7 +331,7 @@ def _from_persian(year: int, month: int, day: int | None) -> str | None:
 
 @cache
 def _months(language: str) -> Mapping[str, int]:
-    """Return the months by their folded names, as the language uses those that languages differ in.
+    """Return the months by their folded names; a name with several meanings has the meaning in this language.
 
     They are 1 to 12, those of the Persian calendar 101 to 112.
     """

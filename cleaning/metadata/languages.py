@@ -147,7 +147,7 @@ def read_language(stated: Iterable[str | None], text: str) -> str | None:
 
 
 def _language_code(stated: str) -> str | None:
-    """Return the code of a stated language (`en` for `en-GB`, `de` for `ger`); None for what is no language code."""
+    """Return the code of a stated language (`en` for `en-GB`, `de` for `ger`); None if it is not a language code."""
     match = _STATED.match(stated[:_MAX_STATED_CHARS].strip().lower())
     if match is None:
         return None

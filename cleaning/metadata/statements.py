@@ -49,7 +49,7 @@ _MAX_VALUE_LEVELS = 8
 _LINE_TAGS = frozenset("br p div h2 h3 li tr td table ul ol section".split())
 _UNSEEN_TAGS = frozenset(
     "script style svg noscript template button select rt rp rtc".split()
-)  # controls are no part of a title
+)  # controls are not part of a title
 # Bidirectional overrides and isolates reorder the text around a value that is shown.
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _STATED_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")

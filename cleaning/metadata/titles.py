@@ -195,7 +195,7 @@ class _PageContext:
         return features
 
     def _cut_features(self, candidate: TitleCandidate) -> set[str]:
-        """Return whether the parts that are cut off name the site, and whether those that are left do."""
+        """Return whether the parts that are cut off name the site, and whether the rest does."""
         features = set()
         ends = [self._part(part) for part in candidate.ends]
         if True in [end.is_site for end in ends]:

@@ -119,6 +119,6 @@ NEEDS = {
 def register(name: str, method: Method) -> None:
     """Add a method to METHODS, for this process only.
 
-    Raises OptionError for a name that is taken or not allowed, and for an object that is no Method.
+    Raises OptionError for a name that is taken or not allowed, and for an object that is not a Method.
     """
     METHODS[name] = method

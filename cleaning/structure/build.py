@@ -138,7 +138,7 @@ class Builder:
         self._breaks = 0
 
     def open(self, kind: NodeType, *, level: int = 0, rows: int = 1, header: bool = False, text: str = "") -> Container:
-        """Begin a node inside the last open one. What nests too deep, or adds nothing to it, goes on with that one."""
+        """Begin a node in the last open one; one that nests too deep or adds nothing continues the open one instead."""
         outer = self._stack[-1]
         if self._goes_on(kind, outer):
             self._stack.append(outer)
@@ -184,7 +184,7 @@ class Builder:
         self._breaks += 1
 
     def add_text(self, segments: Sequence[Segment], number: int) -> None:
-        """Add a text; -1 is the number of one that is no block of its own."""
+        """Add a text; -1 is the number of a text that is not a block of its own."""
         self._release(number)
         content = self._nest(segments)
         position = [self._blocks[number].position] if number >= 0 else []

@@ -85,7 +85,7 @@ def _is_text(content: list[StructureNode | str]) -> bool:
 def _mark(mark: StructureNode, labels: dict[str, str]) -> list[StructureNode | str]:
     """Return a mark with its label; its text if it leads to no note, and nothing if it leads back to the text.
 
-    A number that leads to a dropped note is a superscript, also where only a style sheet raised it: it is no part of
+    A number that leads to a dropped note is a superscript, also where only a style sheet raised it: it is not part of
     the word before it.
     """
     text = plain_text(mark.content).strip()

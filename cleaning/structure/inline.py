@@ -33,7 +33,7 @@ class Segment(NamedTuple):
 
 
 def without_controls(text: str) -> str:
-    """Return a text without the control characters that are no white space."""
+    """Return a text without the control characters that are not white space."""
     return text if text.isascii() and text.isprintable() else _UNWANTED.sub("", text)
 
 

@@ -23,8 +23,8 @@ class TextMarks:
     """The decisions on the texts of the walk (`cleaning.leaves.walk`), in reading order.
 
     `blocks` has the path and the words of each text, and the position of the page's block that it belongs to. `kept`
-    has a 1 for a kept text and a 0 for a dropped one. `quotes` are those that no `blockquote` tells. The paths are read
-    when they are needed.
+    has a 1 for a kept text and a 0 for a dropped one. `quotes` are the quotes without a `blockquote`. The paths are
+    read when they are needed.
     """
 
     def __init__(self, blocks: Sequence[Block], kept: bytearray, quotes: Quotes = NO_QUOTES) -> None:

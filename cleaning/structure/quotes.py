@@ -2,8 +2,8 @@
 
 1. Elements are candidates if a class of theirs names a quote ("quote_body", "bbCodeQuote") or a quote's head.
 2. A candidate is a quote if something confirms it: a class of forum code, a head in it or above it ("Ada wrote:"), or
-   an earlier quote with the same classes. A class alone is none: shops give price quotes, and designers set out quotes
-   of the article.
+   an earlier quote with the same classes. A class alone is not enough: shops give price quotes, and designers set out
+   quotes of the article.
 3. An element with nothing but a label ("Quote:") and one element below it is a quote, whatever its classes are.
 """
 
@@ -276,7 +276,7 @@ class _Search:
         return first + 2 if is_bare and first + 1 < last and self._is_head(first + 1, path) else first + 1
 
     def _begins_with_quote(self, path: str) -> bool:
-        """Return True for an element whose first text is that of a quote in it, and whose last text is not."""
+        """Return True for an element that begins with a quote and ends with another text."""
         beginnings = self._beginnings.get(self._first[path], ())
         return any(inner.startswith(f"{path}/") and self._last[inner] < self._last[path] for inner in beginnings)
 

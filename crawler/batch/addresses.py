@@ -1,10 +1,10 @@
-"""Under which address each page of a job counts: what a crawl of the same records decides.
+"""The address of each page of a job, decided as in a crawl of the same records.
 
-Of several answers of one address the last counts, as `REPLAY` chooses. Then the addresses that pages state
+Of several answers from one address the last one counts, as with `REPLAY`. Then the addresses that pages state
 (rel=canonical) are believed or doubted by the rules of `crawler.storage.addresses`. An address is contested if more
 than one page states it, or if a page is there. Only the pages of contested addresses are compared, each with the page
-that is at the address so far. Instead of all terms of a page, the smallest hashes of them are compared: of two pages
-with at most `_SKETCH_TERMS` terms each and together, that is the same.
+that is at the address so far. Of each page the `_SKETCH_TERMS` smallest hashes of its terms are compared. The result is
+exact for two pages that have no more different terms together.
 
 Each stage is a function on the rows of one partition, as in `stages`.
 """

@@ -1,4 +1,4 @@
-"""The columns of a batch job's tables: those of `scrapy export`, and behind them what an import needs."""
+"""The columns of a batch job's tables: those of `scrapy export`, followed by those that an import needs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Which blocks of a job are blocks, and which are sightings of an earlier one: as a crawl in the same order decides.
+"""The decision which blocks of a job are sightings of an earlier one: the same as in a crawl in the same order.
 
 A crawl compares each block with the blocks stored before it. A block with the same terms is a
 duplicate, and a fingerprint within DEDUP_DISTANCE bits is one; of several, the nearest counts, and of these the first.
-What is a sighting is never the original of another. The same decisions, without comparing one after the other:
+A sighting is never the original of another block. These steps come to the same decisions for all blocks at once:
 
 1. Blocks are grouped by digest. The hash `check` stands for their terms.
 2. Blocks are grouped by fingerprint. Only the first of a fingerprint, its leader, can be an original: if it is a
@@ -129,7 +129,7 @@ def edges_of(leaders: Rows, first: NDArray[np.int64], second: NDArray[np.int64],
 
 
 class Decisions:
-    """The leaders of a partition that have a near one, and what is known of which are originals.
+    """The leaders of a partition with a near leader, and which of them are known to be originals.
 
     `near_status` and `status` are 1 for an original, 0 for a sighting and NOTHING for undecided; the latter is by the
     ordered `fingerprints`.
@@ -266,7 +266,7 @@ def _digest_of(members: Rows, ids: NDArray[np.int64]) -> NDArray[np.int64]:
 def _heading_options(members: Rows, leader: NDArray[np.int64]) -> _Options:
     """Return the headings with the same terms that are originals.
 
-    They are those that come before all such paragraphs, and those that come after no original one.
+    A heading is an original if it comes before all such paragraphs, or if no original paragraph precedes it.
     """
     heading, paragraph = members["heading"], members["paragraph"]
     is_original = (heading < paragraph) | (leader != paragraph)

@@ -129,5 +129,5 @@ def _read_date(option: str, text: str | None) -> datetime | None:
         return None
     moment = read_moment(text)
     if moment is None:
-        raise ConfigError(f"{option} is {text!r}, which is no date; it takes a day or a time, such as 2026-03-01")
+        raise ConfigError(f"{option} is {text!r}, which is not a date; it takes a day or a time, such as 2026-03-01")
     return moment

@@ -1,4 +1,4 @@
-"""The last stage of a batch job: the tables of pages, blocks and sightings, a file of each for each input file."""
+"""The last stage of a batch job: the tables of pages, blocks and sightings, with one file in each for an input file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The input files of a batch job, in the order in which their records count: the order given, then by path."""
+"""The input files of a batch job, in the order of their records: as given, then by path."""
 
 from __future__ import annotations
 

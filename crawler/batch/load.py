@@ -1,4 +1,4 @@
-"""Store the tables of a batch job in a database (`scrapy import`), by the rules that a crawl stores pages by.
+"""Store the tables of a batch job in a database (`scrapy import`), by the rules of a crawl.
 
 Each page is a visit at the time of its record. Its blocks are compared with everything that is stored, in the
 transaction that inserts them. A page that the database has seen at that time or later is left alone, so an import that

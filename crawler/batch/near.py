@@ -129,7 +129,7 @@ def _near(
 
 
 def _without_equal(fingerprints: Fingerprints, pairs: NearPairs, masks: list[np.uint64]) -> NearPairs:
-    """Return the pairs that are equal in none of these bands: those that are were found there."""
+    """Return the pairs that differ in all of these bands: the other pairs were found by an equal band."""
     differing = fingerprints[pairs.first] ^ fingerprints[pairs.second]
     kept = np.ones(len(differing), bool)
     for mask in masks:

@@ -1,7 +1,7 @@
 """The stages of a job that find which blocks are sightings.
 
 Each function here is one task: it reads the rows that the tasks of the stage before have sent to its partition, and
-writes one file of rows for the next stage. `crawler/batch/duplicates.py` has what is decided.
+writes one file of rows for the next stage. `crawler/batch/duplicates.py` makes the decisions.
 """
 
 from __future__ import annotations

@@ -73,10 +73,10 @@ class RecleanCommand(BlocksieveCommand, ScrapyCommand):
     def long_desc(self) -> str:
         return (
             "Clean all stored pages again, from the HTML in the database or from an ARCHIVE of the crawl (a WARC "
-            "file), and store the result as if the last visit of each page had been cleaned so. Each page is cleaned "
-            "by the method and options that cleaned it last, unless --method, -s CLEANING_OPTIONS or -s PROFILE says "
-            "otherwise. Visits and their times stay the same. The command may be interrupted at any time and "
-            "continues when it runs again. `scrapy recrawl` keeps to the new method; other crawls need -s "
+            "file), and store the result as if the last visit of each page had been cleaned this way. Each page is "
+            "cleaned by the method and options that cleaned it last, unless --method, -s CLEANING_OPTIONS or -s "
+            "PROFILE says otherwise. Visits and their times stay the same. The command may be interrupted at any time "
+            "and continues when it runs again. `scrapy recrawl` keeps to the new method; other crawls need -s "
             "CLEANING_METHOD=M."
         )
 

@@ -274,7 +274,7 @@ def is_quiet(settings: BaseSettings) -> bool:
 
 
 def processes_each(number: int, config: Config) -> dict[str, Any]:
-    """Return the setting CLEANING_PROCESSES of each of some crawls: those that run at a time share the processes."""
+    """Return the setting CLEANING_PROCESSES of each crawl: crawls that run at the same time share the processes."""
     crawls = min(number, config.parallel_crawls)
     if config.cleaning_processes == 0 or crawls == 0:
         return {}
@@ -323,7 +323,7 @@ def _queue(
 
 
 def _joined(begun: due.BegunRecrawl | None, queued: due.BegunRecrawl | None) -> due.BegunRecrawl | None:
-    """Return what two parts began, one after the other; the promise of the first to work at it is no other process."""
+    """Return what two parts began, one after the other; the promise that the first made is our own."""
     if begun is None or queued is None:
         return begun or queued
     is_active = begun.is_active if begun.crawl_id == queued.crawl_id else queued.is_active

@@ -51,8 +51,8 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
     def long_desc(self) -> str:
         return (
             "Show the pages whose blocks or titles match a query, the best first, with the matches marked. A query has "
-            'words, which must all occur, "a phrase", prefix*, -without, one OR another; title:word asks for pages '
-            "that are called so. Case and accents do not count. A query is one argument: quote it in the shell. Blocks "
+            'words, which must all occur, "a phrase", prefix*, -without, one OR another; title:word finds pages '
+            "by their titles. Case and accents do not count. A query is one argument: quote it in the shell. Blocks "
             "that no page shows any more, and site boilerplate, are not found."
         )
 

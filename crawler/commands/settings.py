@@ -158,7 +158,7 @@ _FRESH_ARGUMENT = _Argument(
 
 
 def _explain_arguments(spider: type[Spider]) -> list[_Argument]:
-    """Return the arguments that a spider declares, those that must be given first, and FRESH last."""
+    """Return the arguments that a spider declares: required ones first, FRESH last."""
     declared = declared_options(spider.Arguments) if issubclass(spider, ArgumentSpider) else {}
     arguments = [
         _Argument(

@@ -1,6 +1,6 @@
 """Settings: declared once, checked when a crawl starts, explained and documented from there.
 
-An option is declared as `cleaning/declare.py` shows. The settings stand in one dataclass a theme, and `Config` joins
+An option is declared as `cleaning/declare.py` shows. Each theme has a dataclass of its settings, and `Config` joins
 them. `crawler/settings.py` holds the values of Scrapy's own settings. `arguments.py` checks the arguments of spiders.
 
 `python -m crawler.config > docs/settings.md` writes the reference page; a test compares it with the declarations.

@@ -48,14 +48,14 @@ def find_misspelt(settings: BaseSettings, known: Collection[str]) -> list[str]:
     our prefix.
     """
     return [
-        f"{name} is no setting of Blocksieve; did you mean {nearest}?"
+        f"{name} is not a setting of Blocksieve; did you mean {nearest}?"
         for name in _unknown_names(settings, known)
         if (nearest := _find_nearest(name, known)) is not None
     ]
 
 
 def check_aliases(settings: BaseSettings, known: Collection[str]) -> None:
-    """Raise ConfigError for a name with our prefix that is no alias of a setting."""
+    """Raise ConfigError for a name with our prefix that is not an alias of a setting."""
     for name in settings:
         if isinstance(name, str) and name.startswith(ALIAS_PREFIX) and name.removeprefix(ALIAS_PREFIX) not in known:
             nearest = _find_nearest(name, [alias_of(setting) for setting in known])

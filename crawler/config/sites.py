@@ -111,7 +111,7 @@ class SitesFile:
 def read_sites(path: Path, loader: SpiderLoaderProtocol, settings: BaseSettings) -> SitesFile:
     """Return the sites of a file, checked completely.
 
-    Raises ConfigError if the file cannot be read, or is no TOML.
+    Raises ConfigError if the file cannot be read, or is not TOML.
     """
     sites: dict[str, SiteEntry] = {}
     faults: list[str] = []

@@ -1,4 +1,4 @@
-"""The answers of servers in the records of a WARC file, and why a record holds none.
+"""The answers of servers in the records of a WARC file, and the reason if a record has no answer.
 
 Every command that reads archives gets its answers from `read_answers`, so that they agree on what a page is and on what
 is lost. The body of an answer is returned without its transfer coding, and still packed if the server packed it: it is
@@ -231,7 +231,7 @@ def _is_shortened(record: WarcRecord) -> bool:
 def _read_head(block: bytes) -> _Head | None:
     """Return the head of an answer, past the heads of provisional answers (1xx); None if the block has no head.
 
-    Lines that are no header are left out, and one that begins with a space continues the header before it.
+    Lines that are not headers are left out, and one that begins with a space continues the header before it.
     """
     begin = 0
     while (start := _HTTP_START.match(block, begin)) is not None:

@@ -1,7 +1,8 @@
-"""Recognise pages that stand in place of another, in many languages: "page not found" with status 200, and challenges.
+"""Recognise notices in place of a page, in many languages: "page not found" with status 200, and challenges.
 
 A title or heading is compared as a whole with the words of `notices.toml`, and then the page must look like a notice:
-little text, nothing that states an article, and for a challenge few links. So an article about such a page is not one.
+little text, nothing that states an article, and for a challenge few links. So an article about such a page is not a
+notice.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Redirects that lead back to an address of their own chain: A → B → A.
 
-Sites redirect so to set a cookie or to ask for consent. With cookies the second request for A gets its page, so the
+Sites do this to set a cookie or to ask for consent. With cookies the second request for A gets its page, so the
 request must not count as a duplicate. Without cookies, and on a broken site, the chain never ends: `RedirectGuard`
 bounds it.
 """
@@ -110,7 +110,7 @@ class RecentKeys:
 
 
 def redirect_chain(request: Request) -> list[str]:
-    """Return the URLs that have led to a request by redirects, first to last; [] if it is no target of a redirect."""
+    """Return the URLs that have led to a request by redirects, first to last; [] if no redirect led to it."""
     return list(request.meta.get("redirect_urls", ()))
 
 

@@ -43,7 +43,7 @@ _BYTE_ORDER_MARKS = b"\xef\xbb\xbf\xff\xfe"
 
 
 class SkippedFile(StrEnum):
-    """Why a file of a folder without an index is no page; counted under this word."""
+    """Why a file of a folder without an index is not a page; counted under this word."""
 
     OTHER_TYPE = "other_type"
     LINK = "link"
@@ -92,7 +92,7 @@ def is_page_folder(folder: Path) -> bool:
 
 
 def _placeholder(path: Path) -> str:
-    """Return the URL of a file whose address is unknown; its name may be bytes that are no text."""
+    """Return the URL of a file whose address is unknown; its name may be bytes that are not text."""
     first, *rest = path.parts
     site, parts = (first, rest) if rest else ("", [first])
     try:
@@ -102,7 +102,7 @@ def _placeholder(path: Path) -> str:
 
 
 def _skip_reason(path: Path) -> SkippedFile | None:
-    """Return why a file is no page; None if it is one."""
+    """Return why a file is not a page; None if it is one."""
     try:
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):

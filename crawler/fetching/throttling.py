@@ -162,7 +162,7 @@ class Downloader(ScrapyDownloader):
 
 
 def drop_waiting(slot: Slot, is_dropped: Callable[[Request], bool]) -> list[Request]:
-    """Remove requests that wait in a slot, and return those that are no requests of Scrapy itself.
+    """Remove requests that wait in a slot, and return those that are not requests of Scrapy itself.
 
     Each ends with NotSentError, which makes no visit.
     """
@@ -360,7 +360,7 @@ class RecentAnswers:
         self._answers: defaultdict[str, deque[tuple[str, Outcome]]] = defaultdict(lambda: deque(maxlen=_LAST_ANSWERS))
 
     def add(self, host: str, url: str, outcome: Outcome) -> None:
-        """Add an answer. A server error is no answer: it says nothing about refusals."""
+        """Add an answer. A server error is not an answer: it says nothing about refusals."""
         if outcome is not Outcome.HTTP_ERROR:
             self._answers[host].append((url, outcome))
 

@@ -1,6 +1,6 @@
 """One process's client of the frontier in the database: it pushes new requests and ends, and leases requests.
 
-`LeaseClient` collects what the database must be told and syncs with it every few seconds, in the store thread. One sync
+`LeaseClient` collects changes for the database and syncs with it every few seconds, in the store thread. One sync
 is `_push_update` and then, if the process has capacity, `_lease_batch`.
 """
 

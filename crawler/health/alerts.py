@@ -1,7 +1,7 @@
 """Alerts: tell a webhook and a command which conditions of sites have begun, and which are over.
 
-The crawl's end stores the conditions (`HealthStep`); the extension tells about them once everything is stored. What
-could not be told is told at the end of the next crawl.
+The crawl's end stores the conditions (`HealthStep`); the extension sends them once everything is stored. An alert
+that could not be sent is sent at the end of the next crawl.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def read_crawls(connection: Connection, sites: Iterable[str]) -> dict[str, list[
 def read_earlier_runs(
     connection: Connection, crawl_id: int, sites: Iterable[str], began: datetime
 ) -> dict[str, SiteCrawl]:
-    """Return by site what the runs of a crawl met that were over when this run began."""
+    """Return the counts of each site from the runs of a crawl that ended before this run began."""
     return {
         site: crawl
         for site, crawls in read_crawls(connection, sites).items()

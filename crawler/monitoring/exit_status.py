@@ -195,7 +195,7 @@ def _find_problem(stats: Mapping[str, Any], max_refused_share: float) -> str | N
     visits = {outcome: int(stats.get(f"visit/{outcome}", 0)) for outcome in Outcome}
     unasked = _count_stat(stats, _REFUSED_UNASKED_STAT)
     total = unasked + sum(visits.values())
-    # A refused visit whose request is made again is no refusal yet.
+    # A refused visit whose request is made again is not a refusal yet.
     ends = {
         outcome: number - _count_stat(stats, f"{QUEUED_AGAIN_STAT}/{outcome}") for outcome, number in visits.items()
     }

@@ -71,7 +71,7 @@ def fetch_page(url: str, settings: BaseSettings) -> ReportTarget:
     try:
         web_url().read(url)
     except ValueError as error:
-        raise CompareError(f"{address!r} is no address of a page: {error}") from error
+        raise CompareError(f"{address!r} is not the address of a page: {error}") from error
     if address != url.strip():
         raise CompareError(f"the address of {address!r} has a user name, which is not sent; leave it out")
     fetched = _Fetched()

@@ -1,4 +1,4 @@
-"""The key under which a page is stored: whether the address that it states for itself is believed.
+"""The key under which a page is stored, which depends on whether its canonical address is believed.
 
 A page may state another address than its own (rel=canonical): a print version states the article's. Many templates
 state one address on all their pages: the listing's, the site's with a language, or the newest article's. If that were
@@ -8,13 +8,13 @@ believed, pages with different texts would overwrite each other. So an address t
 - if a page with another text states it too,
 - if it was doubted for a page that still states it.
 
-Then the page is stored under its own address, and remembers the other one in the column `doubted_canonical`. A page
-that was believed before the others came is moved back to its own address.
+Then the page is stored under its own address, and remembers the other one in the column `doubted_canonical`. If
+its canonical address was believed before the others came, it is moved back to its own.
 
 A page also has a new address if its own redirects there for good (301, 308), and the text there is the same. It keeps
 its history, blocks and visits. If a page is stored there already, the two become one. The addresses that it has left,
-and those of its variants, stay in table `address`. If the new address is still to be visited, by a request of its own,
-its row in this table waits for that visit.
+and those of its variants, stay in table `address`. If the new address has a request of its own that is still waiting, a
+row in this table waits for that visit.
 
 Two texts belong to one page if they have most of their terms in common; with a common title, fewer are enough.
 Everything is decided in the transaction of `Store.save`, under its locks on the keys of both addresses, so the order in

@@ -147,7 +147,7 @@ def is_active(connection: Connection, crawl_id: int, now: datetime) -> bool:
 def begin_crawl(connection: Connection, spider: str, arguments: Mapping[str, Any]) -> int:
     """Begin a crawl without a queue, whether others are open or not, and return its id.
 
-    Secrets in its arguments are redacted. `promise_work` says that it goes on.
+    Secrets in its arguments are redacted. `promise_work` says that it still runs.
     """
     _end_killed_crawls(connection)
     crawl_id = _insert_crawl(connection, spider, redact_arguments(arguments), database_now(connection))
@@ -156,7 +156,7 @@ def begin_crawl(connection: Connection, spider: str, arguments: Mapping[str, Any
 
 
 def promise_work(connection: Connection, crawl_id: int) -> None:
-    """Record that a crawl without a queue goes on, for the next QUEUELESS_PROMISE_SECONDS."""
+    """Record that a crawl without a queue runs for the next QUEUELESS_PROMISE_SECONDS."""
     mark_active(connection, crawl_id, database_now(connection) + timedelta(seconds=QUEUELESS_PROMISE_SECONDS))
 
 

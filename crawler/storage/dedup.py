@@ -279,7 +279,7 @@ def near_pairs(fingerprints: Fingerprints, max_distance: int) -> Iterator[Indice
 
 
 def _split_groups(fingerprints: Fingerprints, whole: _Groups, band: int, unequal: tuple[int, ...]) -> _Groups:
-    """Return the groups of those that also have an equal band, one group after the other."""
+    """Split the groups further by an equal band; return the smaller groups, one after another."""
     values = fingerprints[whole.members] & np.uint64(band)
     order = np.lexsort((values, whole.groups))
     groups, values = whole.groups[order], values[order]

@@ -236,7 +236,7 @@ def take_sitemaps(connection: Connection, listed: Sequence[FeedEntry], most: int
     """Return the sitemaps of an index to read now, and record that they are read.
 
     First those that were never read or may have changed since, in the order of the index; then those with entries that
-    were not all known; then the others. Of the last two those come first that were not read for longest.
+    were not all known; then the others. In the last two groups the ones read longest ago come first.
     """
     by_key: dict[str, FeedEntry] = {}
     for entry in listed:

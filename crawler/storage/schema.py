@@ -141,7 +141,7 @@ def read_settings(url: str) -> dict[str, Any]:
 def keep_settings(engine: Engine, values: Mapping[str, Any]) -> str | None:
     """Store the values of the settings that all pages of a database share.
 
-    Return a sentence that names the earlier values of those that change; None if none changes.
+    Return a sentence with the earlier values of the changed settings; None if nothing changes.
     """
     with read_transaction(engine) as connection:
         if _kept_settings(connection) == values:

@@ -1,4 +1,4 @@
-"""The words of blocks and titles, by which search finds them: written with the blocks, or all anew.
+"""The words of blocks and titles, by which search finds them: written with the blocks, or all again.
 
 Words are cut in Python, so that both kinds of database find the same in every script. Table `block_tokens` has a row
 for each block, and one for the title and headline of each page, under minus the page's id. Triggers keep the full-text
@@ -106,7 +106,7 @@ class TokenWriter:
         self._blocks.pop(-page_id, None)
 
     def refresh(self, kept: Iterable[KeptBlock]) -> None:
-        """Collect the kept blocks whose text has changed, and those that are collected already.
+        """Collect the kept blocks whose text has changed, and renew those that were collected before.
 
         Triggers refresh the other columns of the stored ones.
         """

@@ -290,7 +290,7 @@ class Store:
         return list(_with_requests(saved, visits, not_due, refused, self._policy))
 
     def _promise_work(self, connection: Connection, crawl_id: int) -> None:
-        """Record from time to time that a crawl without a queue goes on; one with a queue does so as it leases."""
+        """Record from time to time that a crawl without a queue still runs; for others, leases record it."""
         if self._next_promise is not None and monotonic() >= self._next_promise:
             crawls.promise_work(connection, crawl_id)
             self._next_promise = monotonic() + _PROMISE_EVERY_SECONDS
@@ -887,7 +887,7 @@ class PageLifecycle:
         return SavedVisit(visit.url, PageState.DEFERRED, stored.page_id)
 
     def record_other_target(self, visit: Visit, record: PageRecord) -> None:
-        """Record what a re-visit that found a page says of the page or section that it was for."""
+        """Record what a re-visit says of its page or section if it found another page."""
         if pages.visit_key(visit, record) == record.columns["doubted_canonical"]:
             return  # the page was stored there, and has moved to its own address
         if (absence := _find_absence(visit, record)) is not None:

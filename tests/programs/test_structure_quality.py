@@ -131,7 +131,7 @@ def test_marks_are_stored_without_text_and_read_again(tmp_path, monkeypatch):
 
 
 def test_another_word_is_no_mark():
-    with pytest.raises(ValueError, match="'text=1' is no mark"):
+    with pytest.raises(ValueError, match="'text=1' is not a mark"):
         parse_marks(["text=1"])
 
 

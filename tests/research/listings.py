@@ -4,7 +4,7 @@ By hand (tests/research/article_links.jsonl): 44 section and home pages of 35 si
 saved page by its SHA-256, the address that it is read as (some were saved without theirs), and the xxh64 of the URLs
 of its articles; no text of the page. An article is a page that has one story, report, post or recipe of its own.
 Videos, galleries, live pages, podcasts, transcripts, topic pages and newsletters are `unclear`, and count neither
-way; all other links within the site are no articles. Labels were decided site by site on the URLs' shapes, after
+way; all other links within the site are not articles. Labels were decided site by site on the URLs' shapes, after
 looking at the links of each shape with their texts, and at those exceptions that have a long text without being an
 article, or a short one with being one.
 

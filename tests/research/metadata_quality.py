@@ -231,10 +231,10 @@ punctuation and accents, authors as sets of names, and dates as days. No data se
 agrees with a directory in the page's address, as `sport` in `/sport/football/`. Pages without such directories do not
 count, and nothing can be called invented there. Of several categories, the first one counts.
 
-Titles, authors and dates are chosen by trained weights ([training/metadata.py](../cleaning/training/metadata.py)). Each
-page is judged by weights of other hosts: the hosts are divided into five parts, and those of a part are read with
-weights that were trained on the other four. The weights of the package are trained on the pages of all sets but
-fundus-dev. Pages of all sets were read to find out which features help, so these figures are no blind test.
+Titles, authors and dates are chosen by trained weights ([training/metadata.py](../cleaning/training/metadata.py)). The
+hosts are divided into five parts, and the pages of a part are read with weights that were trained on the other four.
+The weights of the package are trained on the pages of all sets but fundus-dev. Pages of all sets were read to find out
+which features help, so these figures are not a blind test.
 
 {versions}
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-_NARROWEST = 200  # where the output is no terminal
+_NARROWEST = 200  # where the output is not a terminal
 KINDS = {"data": "by data set", "type": "by page type", "language": "by language"}
 _SCORES = ("pages", "F1 [95 %]", "precision [95 %]", "recall [95 %]", "under 0.5 [95 %]")
 

@@ -56,7 +56,9 @@ class FeedTarget:
         if "%(batch_id)" in self.place:
             return "would have the same batches in each crawl; add %(time)s to its name"
         if not self.is_file and urlsplit(self.place).scheme != "stdout":
-            return "is no local file, so each crawl would replace it; write a local file, or add %(time)s to its name"
+            return (
+                "is not a local file, so each crawl would replace it; write a local file, or add %(time)s to its name"
+            )
         return None
 
 

@@ -1,4 +1,4 @@
-"""`scrapy sites`: check a file of sites, crawl what is due of them, and show how they are.
+"""`scrapy sites`: check a file of sites, crawl those that are due, and show their state.
 
 0    the file is right; all crawls succeeded, or nothing was left to do; no site has a problem
 1    check: an address cannot be fetched; crawl: a crawl failed; status: a site has a problem; alerts: one was not sent
@@ -89,8 +89,8 @@ class SitesCommand(RecrawlCommand):
         return (
             "check: say all that is wrong with the file of sites (SITES_FILE), and with --fetch which sections cannot "
             "be fetched. crawl: crawl the sites that were never crawled, and visit again what is due of the others, "
-            "several at the same time (PARALLEL_CRAWLS). status: show how the sites are, those with problems first. "
-            "alerts: list the conditions that hold on sites; with --test send an alert to ALERT_WEBHOOK and "
+            "several at the same time (PARALLEL_CRAWLS). status: show the state of the sites, those with problems "
+            "first. alerts: list the conditions that hold on sites; with --test send an alert to ALERT_WEBHOOK and "
             "ALERT_COMMAND that shows "
             "whether they work."
         )

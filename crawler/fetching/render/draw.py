@@ -57,7 +57,7 @@ async def render_page(browser: Browser, source: PageToRender, rendering: Renderi
 
 
 async def close_within_limit(thing: BrowserContext | Browser) -> None:
-    """Close a context or browser. Raises TimeoutError if it does not respond; a closed one is no error."""
+    """Close a context or browser. Raises TimeoutError if it does not respond; a closed one is not an error."""
     async with asyncio.timeout(_CLOSE_SECONDS):
         with suppress(PlaywrightError):
             await thing.close()

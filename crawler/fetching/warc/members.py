@@ -1,6 +1,6 @@
-"""The members of a WARC file: what is compressed as one piece, and how reading goes on behind a damaged one.
+"""The members of a WARC file, each compressed as one piece, and how reading continues after a damaged one.
 
-The standard compresses each record for itself, with gzip. A proposal of the IIPC does so with zstd, and the first frame
+The standard compresses each record separately, with gzip. A proposal of the IIPC does this with zstd; the first frame
 may hold a dictionary for all others. An uncompressed file is one member, and so is one that was packed as a whole.
 """
 
@@ -287,7 +287,7 @@ class _PackedMembers:
         raise NotImplementedError
 
     def _skip_prelude(self) -> None:
-        """Read on behind bytes that are no member."""
+        """Read on behind bytes that do not belong to a member."""
 
     def mark(self) -> MemberMark | None:
         """Return the place of the next byte; None if the file cannot go back."""

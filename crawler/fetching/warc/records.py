@@ -1,4 +1,4 @@
-"""The records of a WARC file, also of a damaged one: each record that is lost is reported with its reason.
+"""The records of a WARC file, damaged or not: each lost record is reported with its reason.
 
 The libraries that read WARC files either stop at the first damage or pass over it in silence. A packed file with a
 member for each record, as the standard asks for, continues with the next member (`members.py`). In any other file the
@@ -235,7 +235,7 @@ class _RecordReader:
             pass
         ahead = self._buffer[self._used : self._used + _AHEAD_BYTES]
         if ahead.startswith(_RECORD_END):
-            return 0  # whatever follows is no part of the record
+            return 0  # whatever follows is not part of the record
         if (split := _split_record_end(self._tail, ahead)) is not None:
             return split
         longer = _end_at_next(self._tail, ahead) if self._has_others else None

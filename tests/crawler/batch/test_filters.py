@@ -75,8 +75,8 @@ def test_types_are_compared_without_parameters(allowed, declared, reason):
     ("arguments", "message"),
     [
         ({"urls": ["("]}, "--url: '(' is not a regular expression"),
-        ({"dates": ("soon", None)}, "--since is 'soon', which is no date"),
-        ({"dates": ("0001-01-01T00:00:00+05:00", None)}, "which is no date"),
+        ({"dates": ("soon", None)}, "--since is 'soon', which is not a date"),
+        ({"dates": ("0001-01-01T00:00:00+05:00", None)}, "which is not a date"),
         ({"dates": ("2026-02-01", "2026-01-01")}, "--until is '2026-01-01', which is not after --since '2026-02-01'"),
         ({"statuses": ["20"]}, "--status is '20'; it takes a status"),
         ({"hosts": ["https://a.example/"]}, "--host is 'https://a.example/'; it takes the name of a host"),

@@ -182,7 +182,7 @@ def test_wrong_usage_is_2(scrapy, page, arguments, says):
         (["nothing.html"], "nothing.html: empty: no element and no text"),
         (["page.html", "--methods", "ce"], "ce needs several pages of a site"),
         (["page.html", "--methods", "vce", *NO_BROWSER], "CHROMIUM is '/nowhere/chromium'"),
-        (["http://"], "is no address of a page"),
+        (["http://"], "is not the address of a page"),
         (["http://a.example/", "--url", "http://b.example/"], "this one has its own"),
         (["page.html", "-s", "BLOCKSIEVE_CLEANING_OPTION={}"], "did you mean BLOCKSIEVE_CLEANING_OPTIONS?"),
     ],

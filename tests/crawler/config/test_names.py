@@ -47,7 +47,7 @@ def test_settings_of_projects_and_other_packages_pass_in_silence():
 def test_a_near_miss_of_our_names_is_noticed_and_refuses_nothing(name, nearest):
     settings = make_settings("cmdline", **{name: "x"})
     Config.read(settings)
-    assert misspelt_settings(settings) == [f"{name} is no setting of Blocksieve; did you mean {nearest}?"]
+    assert misspelt_settings(settings) == [f"{name} is not a setting of Blocksieve; did you mean {nearest}?"]
 
 
 def test_a_near_miss_that_the_project_declares_is_its_own(tmp_path, monkeypatch):
@@ -56,7 +56,7 @@ def test_a_near_miss_that_the_project_declares_is_its_own(tmp_path, monkeypatch)
     monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "shop_settings")
     settings = Settings()
     assert misspelt_settings(make_settings("cmdline", PROFILES="b")) == [
-        "PROFILES is no setting of Blocksieve; did you mean PROFILE?"
+        "PROFILES is not a setting of Blocksieve; did you mean PROFILE?"
     ]
     settings.setmodule("shop_settings", "project")
     settings.set("PROFILES", "b", "cmdline")

@@ -65,7 +65,7 @@ def test_links_pipes_and_what_lies_outside_are_skipped_and_counted(folder, tmp_p
 
 def test_a_name_that_is_no_text_is_a_page(tmp_path):
     path = os.fsencode(tmp_path) + b"/\xffpage.html"
-    with open(path, "wb") as file:  # noqa: PTH123 — a name that is no text
+    with open(path, "wb") as file:  # noqa: PTH123 — a name that is not text
         file.write(PAGE.encode())
     source = open_replay(tmp_path, LIMIT)
     (url,) = source.urls()

@@ -13,8 +13,8 @@ from crawler.reports.fetch import failure_message, fetch_page
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("ftp://a.example/", "'ftp://a.example/' is no address of a page"),
-        ("a.example", "'a.example' is no address of a page"),
+        ("ftp://a.example/", "'ftp://a.example/' is not the address of a page"),
+        ("a.example", "'a.example' is not the address of a page"),
         ("https://me:hush@a.example/", "the address of 'https://a.example/' has a user name, which is not sent"),
     ],
 )

@@ -91,7 +91,7 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path):
 
 def test_file_names_that_are_not_utf_8_are_read(tmp_path):
     odd = os.fsencode(tmp_path) + b"/\xff[b]\x1b[2J.html"
-    with open(odd, "wb") as file:  # noqa: PTH123 — a name that is no text
+    with open(odd, "wb") as file:  # noqa: PTH123 — a name that is not text
         file.write(b"<p>a")
     (source,) = open_target(str(tmp_path), None, MAX).sources
     assert source.load().body == b"<p>a"

@@ -30,7 +30,7 @@ class Labelled:
 
 
 def load(counts):
-    """Return so many pages of each class, chosen by the hashes of their addresses; what is no page is left out."""
+    """Return so many pages of each class, chosen by the hashes of their addresses; what is not a page is left out."""
     with tarfile.open(corpus.DATA / "categories" / "webkb.tar.gz") as archive:
         pages = sorted(webkb.pages(archive, None), key=lambda page: xxhash.xxh64_hexdigest(page[1].encode()))
         return [page for label in counts for page in islice(_labelled(archive, pages, label), counts[label])]

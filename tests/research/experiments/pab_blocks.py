@@ -128,7 +128,9 @@ def _verdicts(measured_by_method, hosts):
     faster = 1000 * (np.array(eniw.seconds) - np.array(pab.seconds))
     more = {reading: pab.noise(reading) - eniw.noise(reading) for reading in READINGS}
     return (
-        undecided("both methods cut the pages into the same blocks", "our ENIW takes PAB's blocks; this is no result"),
+        undecided(
+            "both methods cut the pages into the same blocks", "our ENIW takes PAB's blocks; this is not a result"
+        ),
         *(
             judge_ahead(f"PAB drops more blocks than ENIW: {reading}", more[reading], hosts, " a page")
             for reading in READINGS
@@ -204,7 +206,7 @@ def _reasons(measured_by_method):
         [str(reason), *(f"{measured.reasons[reason]:,}" for measured in measured_by_method.values())]
         for reason in names
     ]
-    return Figures("Ours by reason, with what is no block", ("reason", *measured_by_method), rows)
+    return Figures("Ours by reason, with what is not a block", ("reason", *measured_by_method), rows)
 
 
 def _panels(measured_by_method):

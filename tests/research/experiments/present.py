@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 SUMMARY = "summary"
-_NARROWEST = 200  # where the output is no terminal
+_NARROWEST = 200  # where the output is not a terminal
 _WIDTH, _HEIGHT = 4.6, 3.8  # inches a panel
 _ROOM = 0.3  # above the bars, for the legend
 _COLOURS = {"paper": "C0", "ours": "C1"}

@@ -33,7 +33,7 @@ _NOTE = (
 )
 _NO_GOLD = (
     "The portals' saved pages, home pages and lists among them, have no gold text, so their levels cannot be told: "
-    "nobody labelled them. How far the text agrees with that of `default` is no judgement."
+    "nobody labelled them. How far the text agrees with that of `default` is not a judgement."
 )
 
 

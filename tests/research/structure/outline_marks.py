@@ -97,7 +97,7 @@ def parse_marks(words):
     for word in words:
         name, _, runs = word.partition("=")
         if name not in NAMES:
-            raise ValueError(f"{word!r} is no mark; there are {', '.join(NAMES)}")
+            raise ValueError(f"{word!r} is not a mark; there are {', '.join(NAMES)}")
         numbers = set()
         for run in filter(None, runs.split(",")):
             first, _, last = run.partition("-")

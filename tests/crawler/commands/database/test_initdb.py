@@ -48,7 +48,7 @@ def test_an_unreachable_server_is_one_sentence(scrapy):
 def test_a_misspelt_setting_is_named(scrapy):
     created = scrapy("initdb", "-s", "DATABASE_URI=sqlite:///x.db")
     assert created.returncode == 0
-    assert created.stderr == "DATABASE_URI is no setting of Blocksieve; did you mean DATABASE_URL?\n"
+    assert created.stderr == "DATABASE_URI is not a setting of Blocksieve; did you mean DATABASE_URL?\n"
 
 
 def test_an_argument_is_an_error(scrapy, tmp_path):

@@ -35,7 +35,7 @@ def test_several_crawls_refuse_a_feed_that_nothing_can_be_appended_to(three_site
     for feed, reason in {
         "pages.json": "has the format json, which nothing can be appended to; use jsonl or csv",
         "pages-%(batch_id)d.jsonl": "would have the same batches in each crawl; add %(time)s to its name",
-        "ftp://127.0.0.9/pages.csv": "is no local file, so each crawl would replace it; write a local file, or add "
+        "ftp://127.0.0.9/pages.csv": "is not a local file, so each crawl would replace it; write a local file, or add "
         "%(time)s to its name",
     }.items():
         finished = world.scrapy("recrawl", "-O", feed)
