@@ -11,6 +11,8 @@ from dataclasses import asdict, is_dataclass
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
+from rich import box
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -22,9 +24,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
+    from rich.console import ConsoleOptions, RenderResult
+
 # Control characters could move the cursor or restyle the terminal; other marks reverse the reading direction.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _PIPED_WIDTH = 160
+_WRAPPED_CELLS = 24
+"""Texts of a table are wrapped to columns of this width before it becomes a list of records."""
+_BOX_OF_SPACES = box.SIMPLE_HEAD
+_MISSING = "-"
+_LONGEST_WORD = 30
 _EXIT_INTERRUPTED = 130
 _RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 
@@ -44,6 +53,17 @@ def isolate_direction(text: object) -> str:
     )
 
 
+def cut_text(text: str, cells: int) -> str:
+    """Return a printable line of at most so many cells; it is cut between words if there are any near its end."""
+    line = printable(" ".join(text.split()))
+    if cell_len(line) <= cells:
+        return line
+    head = set_cell_size(line, cells - 1).rstrip()
+    before, _, rest = head.rpartition(" ")
+    is_word_cut = not line[len(head)].isspace()
+    return f"{(before if is_word_cut and before and len(rest) <= _LONGEST_WORD else head).rstrip(' .,;:')}…"
+
+
 def make_console() -> Console:
     """Return a console on stdout; when stdout is not a terminal, it is wide so that lines are not wrapped."""
     _escape_unencodable()
@@ -56,14 +76,12 @@ def _escape_unencodable() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def make_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """Return a table of plain text: numbers are right-aligned, and a rich Text keeps its style."""
-    table = Table(title=Text(title), title_justify="left", title_style="bold")
-    for column in columns:
-        table.add_column(Text(column))
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row))
-    return table
+def make_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> _FittedTable:
+    """Return a table of plain text: numbers are right-aligned, and a rich Text keeps its style.
+
+    Where its columns do not fit, it becomes a list of records.
+    """
+    return _FittedTable(title, columns, rows)
 
 
 def count_of(number: int, noun: str) -> str:
@@ -79,7 +97,7 @@ def format_time(moment: datetime | None) -> str | None:
 
 def format_counters(counts: dict[str, int]) -> str:
     """Return counters as one line; "-" for no counters."""
-    return ", ".join(f"{name} {number:,}" for name, number in counts.items()) or "-"
+    return ", ".join(f"{name} {number:,}" for name, number in counts.items()) or _MISSING
 
 
 def print_line(sentence: str) -> None:
@@ -175,6 +193,57 @@ def confirm(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
+class _FittedTable:
+    """A table that loses nothing on a narrow terminal.
+
+    It has lines between its columns if they fit, a space if that fits, and otherwise becomes a list of records.
+    """
+
+    def __init__(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        self._title = title
+        self._columns = columns
+        self._rows = [[_cell(value) for value in row] for row in rows]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(self._title, "bold")
+        width = sum(min(cells, _WRAPPED_CELLS) for cells in map(self._cells_of, range(len(self._columns))))
+        gaps = len(self._columns) - 1
+        if width + 3 * gaps + 4 <= options.max_width:
+            yield self._table(box.HEAVY_HEAD, gap=1)
+        elif width + gaps <= options.max_width:
+            yield self._table(_BOX_OF_SPACES, gap=0)
+        else:
+            yield from map(self._record, self._rows)
+
+    def _cells_of(self, place: int) -> int:
+        """Return the width of a column in cells of the terminal."""
+        return max(cell_len(text) for text in (self._columns[place], *(row[place].plain for row in self._rows)))
+
+    def _table(self, frame: box.Box, gap: int) -> Table:
+        is_framed = gap > 0
+        table = Table(box=frame)
+        table.padding, table.show_edge, table.pad_edge = (0, gap, 0, gap), is_framed, is_framed
+        for place, column in enumerate(self._columns):
+            is_number = any(row[place].justify == "right" for row in self._rows)
+            table.add_column(Text(column, justify="right" if is_number else "left"), overflow="fold")
+        for row in self._rows:
+            table.add_row(*row)
+        return table
+
+    def _record(self, row: Sequence[Text]) -> Table:
+        """Return a row as lines of names and values, without the values that are missing."""
+        record = Table.grid(padding=(0, 2, 0, 0))
+        record.add_column(style="dim", no_wrap=True)
+        record.add_column(overflow="fold")
+        for name, cell in zip(self._columns, row, strict=True):
+            if cell.plain != _MISSING:
+                value = cell.copy()
+                value.justify = "left"
+                record.add_row(Text(name), value)
+        record.add_row()
+        return record
+
+
 def _plural(noun: str) -> str:
     return f"{noun}es" if noun.endswith("s") else f"{noun}s"
 
@@ -184,7 +253,7 @@ def _cell(value: object) -> Text:
         return value
     if isinstance(value, int):
         return Text(f"{value:,}", justify="right")
-    return Text("-" if value is None else printable(value))
+    return Text(_MISSING if value is None else printable(value))
 
 
 def _json_value(value: object) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from rich.padding import Padding
 from rich.text import Text
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -32,8 +33,10 @@ from crawler.terminal import (
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
 
+    from rich.console import Console
     from sqlalchemy.engine import Connection
 
     from crawler.config import Config
@@ -41,14 +44,18 @@ if TYPE_CHECKING:
 
 _CRAWLS_MAX = 10_000
 _SITES_SHOWN = _QUEUES_SHOWN = _HOSTS_SHOWN = 20
-_SITE_COLUMNS = ("site", "state", "pages", "blocks", "sightings", "last seen")
+_TABLE_WIDTH = 120
+"""Narrower terminals show cards instead of tables."""
+_SITE_COLUMNS = ("site", "pages", "blocks", "sightings", "last seen", "state")
 _CRAWL_COLUMNS = (
     "crawl",
     "spider",
     "state",
     "started",
-    "duration",
-    "pages",
+    "took",
+    "new",
+    "changed",
+    "unchanged",
     "kept",
     "dropped",
     "refused",
@@ -92,7 +99,7 @@ _HOST_COLUMNS = ("host", "delay", "left alone until", "reason")
 
 class StatusCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
-        return "[--crawls N] [--json] [-s DATABASE_URL=URL]"
+        return "[--crawls N] [--details] [--json] [-s DATABASE_URL=URL]"
 
     def short_desc(self) -> str:
         return "Show what the database contains and what the last crawls did"
@@ -101,14 +108,16 @@ class StatusCommand(BlocksieveCommand, ScrapyCommand):
         return (
             "Show the conditions of sites that need a person, each as a sentence; the number of pages, blocks and "
             "sightings, in total and by site, sites with a condition first; the location and size of the database; "
-            "the last crawls with state, duration, pages, blocks kept and dropped by reason, visits refused by reason, "
-            "what was left alone because its publisher asks for it, visits failed by reason. Then the waiting work: "
-            "requests of each open crawl, hosts that are paused or slowed down, pages due for a re-crawl."
+            "the last crawls with state, duration, pages by what was found of them, blocks kept and dropped, visits "
+            "refused, what was left alone because its publisher asks for it, visits failed. Then the waiting work: "
+            "requests of each open crawl, hosts that are paused or slowed down, pages due for a re-crawl. A terminal "
+            f"of at least {_TABLE_WIDTH} columns shows a line for each site and crawl, a narrower one a few lines."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("--crawls", type=int, default=5, metavar="N", help="show the last N crawls (default: 5)")
+        parser.add_argument("--details", action="store_true", help="show the arguments of each crawl and all reasons")
         parser.add_argument("--json", action="store_true", help="print JSON, with every counter and site")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -120,15 +129,15 @@ class StatusCommand(BlocksieveCommand, ScrapyCommand):
             )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's signature
-        self.exitcode = run_printing_command(lambda: self._show(opts.crawls, as_json=opts.json))
+        self.exitcode = run_printing_command(lambda: self._show(opts))
 
-    def _show(self, crawls: int, *, as_json: bool) -> None:
+    def _show(self, opts: argparse.Namespace) -> None:
         with self.database() as engine, read_transaction(engine) as connection:
-            status = _status(connection, self.config, crawls)
-        if as_json:
+            status = _status(connection, self.config, opts.crawls)
+        if opts.json:
             print_json(_as_json(status))
         else:
-            _print(status)
+            _print(status, make_console(), details=opts.details)
 
 
 def _status(connection: Connection, config: Config, crawls: int) -> _Status:
@@ -172,7 +181,12 @@ def _as_json(status: _Status) -> dict[str, Any]:
     crawls = [
         asdict(crawl)
         | {"seconds": crawl.seconds, "pages": crawl.pages, "kept": crawl.kept, "dropped": crawl.dropped}
-        | {"duplicates": crawl.duplicates, "refused": crawl.refused, "failed": crawl.failed}
+        | {
+            "page_states": crawl.page_states,
+            "duplicates": crawl.duplicates,
+            "refused": crawl.refused,
+            "failed": crawl.failed,
+        }
         | {"left_alone": crawl.left_alone}
         for crawl in status.crawls
     ]
@@ -183,8 +197,8 @@ def _as_json(status: _Status) -> dict[str, Any]:
     return asdict(status) | {"crawls": crawls, "sites": sites, "sentences": _sentences(status)}
 
 
-def _print(status: _Status) -> None:
-    out, totals = make_console(), status.totals
+def _print(status: _Status, out: Console, *, details: bool) -> None:
+    totals, is_wide = status.totals, out.width >= _TABLE_WIDTH
     out.print(Text(f"{printable(status.database)}  {status.bytes / 1e6:,.1f} MB  schema {status.schema}"))
     out.print(
         Text(
@@ -196,43 +210,108 @@ def _print(status: _Status) -> None:
     )
     for sentence in _sentences(status):
         out.print(Text(printable(sentence)), soft_wrap=True)
-    if status.sites:
-        out.print(make_table("Sites", _SITE_COLUMNS, [_site_row(site) for site in status.sites[:_SITES_SHOWN]]))
+    sites = status.sites[:_SITES_SHOWN]
+    if is_wide and sites:
+        out.print(make_table("Sites", _SITE_COLUMNS, map(_site_row, sites)))
+    elif sites:
+        _print_cards(out, "Sites", map(_site_card, sites))
     if len(status.sites) > _SITES_SHOWN:
         out.print(Text(f"and {count_of(len(status.sites) - _SITES_SHOWN, 'more site')}: --json lists them"))
-    if status.crawls:
-        out.print(make_table("Last crawls", _CRAWL_COLUMNS, [_crawl_row(crawl) for crawl in status.crawls]))
-    _print_queue(status)
+    if is_wide and not details and status.crawls:
+        out.print(make_table("Last crawls", _CRAWL_COLUMNS, map(_crawl_row, status.crawls)))
+    elif status.crawls:
+        _print_cards(out, "Last crawls", (_crawl_card(crawl, details=details) for crawl in status.crawls))
+    _print_queue(status, out, is_wide=is_wide)
 
 
-def _print_queue(status: _Status) -> None:
-    out, due = make_console(), status.due
+def _print_queue(status: _Status, out: Console, *, is_wide: bool) -> None:
+    due = status.due
     out.print(
         Text(
             f"Due for a re-crawl: {count_of(due.pages, 'page')} and {count_of(due.sections, 'section')}. "
             f"Retired: {count_of(due.retired_pages, 'page')} and {count_of(due.retired_sections, 'section')}."
         )
     )
-    for title, columns, rows, most in (
-        ("Queue", _QUEUE_COLUMNS, [_queue_row(queue) for queue in status.queues], _QUEUES_SHOWN),
-        ("Hosts", _HOST_COLUMNS, [_host_row(host) for host in status.hosts], _HOSTS_SHOWN),
-    ):
-        if rows:
-            out.print(make_table(title, columns, rows[:most]))
-        if len(rows) > most:
-            out.print(Text(f"and {len(rows) - most:,} more: --json lists them"))
+    queues, hosts = status.queues[:_QUEUES_SHOWN], status.hosts[:_HOSTS_SHOWN]
+    if is_wide and queues:
+        out.print(make_table("Queue", _QUEUE_COLUMNS, map(_queue_row, queues)))
+    elif queues:
+        _print_cards(out, "Queue", map(_queue_card, queues))
+    if hosts:
+        out.print(make_table("Hosts", _HOST_COLUMNS, map(_host_row, hosts)))
+    for name, number in (("crawl", len(status.queues) - len(queues)), ("host", len(status.hosts) - len(hosts))):
+        if number:
+            out.print(Text(f"and {count_of(number, f'more {name}')}: --json lists them"))
+
+
+def _print_cards(out: Console, title: str, cards: Iterable[Sequence[Text]]) -> None:
+    """Print cards: the first line of each begins at the margin, the others are indented."""
+    out.print(Text(title, "bold"))
+    for first, *lines in cards:
+        out.print(first)
+        for line in lines:
+            out.print(Padding(line, (0, 0, 0, 2)))
 
 
 def _site_row(site: _SiteStatus) -> list[object]:
     totals = site.totals
-    return [totals.site, site.state, totals.pages, totals.blocks, totals.sightings, format_time(totals.last_seen)]
+    return [totals.site, totals.pages, totals.blocks, totals.sightings, _minute(totals.last_seen), _site_state(site)]
+
+
+def _site_state(site: _SiteStatus) -> Text:
+    return Text(printable(site.state), "red" if site.alerts else "green")
+
+
+def _site_card(site: _SiteStatus) -> list[Text]:
+    totals = site.totals
+    facts = [count_of(totals.pages, "page"), count_of(totals.blocks, "block"), count_of(totals.sightings, "sighting")]
+    facts += [f"last seen {_minute(totals.last_seen)}"] if totals.last_seen else []
+    return [Text(printable(totals.site), "bold").append("  ").append_text(_site_state(site)), Text(", ".join(facts))]
+
+
+def _crawl_state(report: queries.CrawlReport) -> Text:
+    """Return the state of a crawl; it is red if the crawl met no page, yellow if it was refused or stopped."""
+    reason = report.reason if report.reason != report.state else None
+    state = f"{report.state}: {reason}" if reason else report.state
+    if (report.refused or report.failed) and not (report.pages or report.page_states):
+        return Text(printable(state), "red")
+    return Text(printable(state), "yellow" if report.refused or reason or not report.finished else "green")
 
 
 def _crawl_row(report: queries.CrawlReport) -> list[object]:
-    state = report.state if report.reason is None else f"{report.state}: {report.reason}"
-    duration = None if report.seconds is None else f"{report.seconds:,.0f} s"
-    reasons = [format_counters(counts) for counts in (report.dropped, report.refused, report.left_alone, report.failed)]
-    return [report.id, report.spider, state, format_time(report.started), duration, report.pages, report.kept, *reasons]
+    states = [report.page_states.get(state, 0) for state in ("new", "changed", "unchanged")]
+    sums = [sum(counts.values()) for counts in (report.dropped, report.refused, report.left_alone, report.failed)]
+    started = _minute(report.started)
+    return [report.id, report.spider, _crawl_state(report), started, _seconds(report), *states, report.kept, *sums]
+
+
+def _crawl_card(report: queries.CrawlReport, *, details: bool) -> list[Text]:
+    first = Text(f"crawl {report.id}  {printable(report.spider)}  ", "bold").append_text(_crawl_state(report))
+    first.append(f"  {_minute(report.started)}, {_seconds(report) or 'not ended'}", "default not bold")
+    dropped = _words(report.dropped)
+    blocks = f"{report.kept:,} kept, {sum(report.dropped.values()):,} dropped"
+    facts = {
+        "arguments": _arguments(report.arguments) if details else "",
+        "pages": ", ".join(f"{number:,} {state}" for state, number in report.page_states.items()) or str(report.pages),
+        "blocks": (f"{blocks}: {dropped}" if details and dropped else blocks) if report.kept or dropped else "",
+        "duplicates": _words(report.duplicates) if details else "",
+        "refused": _words(report.refused),
+        "left alone": _words(report.left_alone),
+        "failed": _words(report.failed),
+    }
+    return [first, *(Text(f"{name}: {printable(fact)}") for name, fact in facts.items() if fact)]
+
+
+def _words(counts: Mapping[str, int]) -> str:
+    return format_counters({name.replace("_", " "): number for name, number in counts.items()}) if counts else ""
+
+
+def _seconds(report: queries.CrawlReport) -> str | None:
+    return None if report.seconds is None else f"{report.seconds:,.0f} s"
+
+
+def _minute(moment: datetime | None) -> str | None:
+    return None if moment is None else f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:
@@ -253,6 +332,17 @@ def _queue_row(queue: crawls_.CrawlQueue) -> list[object]:
         queue.processes,
         format_counters(dict(queue.failed)),
     ]
+
+
+def _queue_card(queue: crawls_.CrawlQueue) -> list[Text]:
+    waiting = f"{queue.queued:,} queued, {queue.leased:,} leased"
+    if queue.leased_until is not None:
+        waiting += f" until {format_time(queue.leased_until)} by {count_of(queue.processes, 'process')}"
+    facts = [_arguments(queue.arguments), waiting if queue.queued or queue.leased else ""]
+    facts += [f"failed: {_words(queue.failed)}"] if queue.failed else []
+    first = Text(f"crawl {queue.crawl_id}  {printable(queue.spider)}  ", "bold")
+    first.append(queue.state, "default not bold")
+    return [first, *(Text(printable(fact)) for fact in facts if fact not in {"", "-"})]
 
 
 def _host_row(host: crawls_.HostState) -> list[object]:

@@ -41,6 +41,7 @@ _SITES_COMPARED = 5_000  # with the name of an unknown site
 
 # Outcomes that are not failures.
 _SUCCESSFUL_OUTCOMES = frozenset({Outcome.PAGE, Outcome.SECTION, Outcome.NOT_MODIFIED})
+_PAGE_STATES = ("new", "changed", "unchanged", "failed", "lost")
 # Counters `blocks/...` that are not reasons for a drop.
 _NOT_DROP_COUNTERS = frozenset({"seen", "kept"})
 
@@ -96,6 +97,13 @@ class CrawlReport:
     @property
     def pages(self) -> int:
         return self.counters.get("visit/page", 0)
+
+    @property
+    def page_states(self) -> dict[str, int]:
+        """Pages by what the crawl found of them; a page that its site calls not modified is unchanged too."""
+        states = {state: self.counters.get(f"store/pages_{state}", 0) for state in _PAGE_STATES}
+        states["unchanged"] += self.counters.get(f"visit/{Outcome.NOT_MODIFIED}", 0)
+        return {state: number for state, number in states.items() if number}
 
     @property
     def kept(self) -> int:

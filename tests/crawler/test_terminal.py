@@ -4,12 +4,14 @@ import io
 import sys
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 from scrapy.exceptions import UsageError
 
 from crawler.errors import StoreError
 from crawler.terminal import (
     confirm,
+    cut_text,
     expect_no_arguments,
     make_console,
     make_table,
@@ -30,6 +32,49 @@ def test_markup_in_a_table_is_text():
     assert "\x1b" not in output
     for part in ("[/b]", "[red]site", "1,234,567", "-"):
         assert part in output
+
+
+WIDE_ROWS = [[n, f"method {n}", *[".93"] * 8, f"https://a.example/{'long-' * 9}{n}"] for n in range(2)]
+WIDE_COLUMNS = ("", "method", *map(str, range(8)), "page")
+
+
+@pytest.mark.parametrize(("width", "first"), [(120, "┏━"), (70, "  method"), (50, "method  method 0")])
+def test_a_table_loses_nothing_on_a_narrow_terminal(width, first):
+    out = io.StringIO()
+    Console(file=out, width=width).print(make_table("Figures", WIDE_COLUMNS, WIDE_ROWS))
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    assert lines[0] == "Figures"
+    assert any(line.startswith(first) for line in lines[1:3])
+    assert max(map(len, lines)) <= width
+    assert sum(line.count(".93") for line in lines) == 16
+    assert "…" not in out.getvalue()
+    assert sum(line.count("long-") for line in lines) >= 10
+
+
+def test_a_record_leaves_out_what_is_missing():
+    out = io.StringIO()
+    Console(file=out, width=20).print(make_table("Pages", ("page", "when"), [["x" * 30, None]]))
+    assert "when" not in out.getvalue()
+    assert out.getvalue().count("x") == 30
+
+
+@pytest.mark.parametrize(
+    ("text", "cells", "cut"),
+    [
+        ("the river\n rose", 14, "the river rose"),
+        ("the river rose", 13, "the river…"),
+        ("the river rose", 10, "the river…"),
+        ("the river rose", 9, "the…"),
+        ("the", 2, "t…"),
+        ("\u5317\u4eac" * 4, 8, "\u5317\u4eac\u5317…"),
+        (f"see {'x' * 60}", 50, f"see {'x' * 45}…"),
+        ("", 5, ""),
+        ("a\x1b[2J\tb", 9, "a\ufffd[2J b"),
+    ],
+)
+def test_a_text_is_cut_between_words(text, cells, cut):
+    assert cut_text(text, cells) == cut
+    assert cell_len(cut_text(text, cells)) <= cells
 
 
 def test_what_the_encoding_of_stdout_lacks_is_escaped(monkeypatch):

@@ -1,10 +1,19 @@
 """`scrapy status`."""
 
+import io
 import json
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
+from rich.console import Console
+from scrapy.settings import Settings
+
+from crawler.commands import status
+from crawler.config import Config
+from crawler.storage.database import opened_engine, read_transaction
+from crawler.storage.queries import CrawlReport
 
 
 def test_everything_is_shown_without_control_characters(scrapy, database):
@@ -18,24 +27,32 @@ def test_everything_is_shown_without_control_characters(scrapy, database):
         "a.example",
         "[/b]",
         "finished",
-        "short 4",
-        "captcha 1",
     ):
         assert part in printed.stdout
+    lines = printed.stdout.splitlines()
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if "│ finished │" in line]
+    assert [row[5:] for row in cells] == [["0", "0", "0", "3", "4", "1", "0", "0"]]
+
+
+def test_details_have_the_arguments_and_all_reasons(scrapy, database):
+    lines = scrapy("status", "--details").stdout.splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("crawl 1 "))
+    card = [line.strip() for line in lines[start + 1 : start + 5]]
+    assert card == ["arguments: token=***", "pages: 2", "blocks: 3 kept, 4 dropped: short 4", "refused: captcha 1"]
 
 
 def test_json_contains_every_figure(scrapy, database):
-    status = json.loads(scrapy("status", "--json").stdout)
-    assert status["database"] == str(database)
-    assert status["bytes"] >= database.stat().st_size
+    record = json.loads(scrapy("status", "--json").stdout)
+    assert record["database"] == str(database)
+    assert record["bytes"] >= database.stat().st_size
     totals = {"pages": 2, "blocks": 2, "sites": 2, "crawls": 1}
-    assert status["totals"] == totals | dict.fromkeys(
+    assert record["totals"] == totals | dict.fromkeys(
         ("near_duplicate_pages", "gone_blocks", "sightings", "boilerplate"), 0
     )
-    (crawl,) = status["crawls"]
+    (crawl,) = record["crawls"]
     assert (crawl["pages"], crawl["kept"], crawl["dropped"], crawl["refused"]) == (2, 3, {"short": 4}, {"captcha": 1})
     assert crawl["arguments"] == {"token": "***"}
-    assert {site["site"] for site in status["sites"]} == {"a.example", "b.example"}
+    assert {site["site"] for site in record["sites"]} == {"a.example", "b.example"}
 
 
 def test_a_server_s_database_has_the_same_status(scrapy, database, on_server):
@@ -102,28 +119,82 @@ def test_a_site_that_is_refused_does_not_look_fine(scrapy, database):
         "database: slow database: half took 9 s",
         "old.example: its pages have moved to a.example",
     ]
-    rows = [[cell.strip() for cell in line.split("│")[1:4]] for line in lines if ".example " in line and "│" in line]
-    assert rows == [["b.example", "refused", "1"], ["c.example", "refused", "0"], ["a.example", "ok", "1"]]
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if ".example " in line and "│" in line]
+    assert [(row[0], row[1], row[-1]) for row in rows] == [
+        ("b.example", "1", "refused"),
+        ("c.example", "0", "refused"),
+        ("a.example", "1", "ok"),
+    ]
+
+
+def test_a_narrow_terminal_shows_cards_without_a_cut_word(database):
+    add_health(database)
+    fill_queue(database)
+    url = f"sqlite:///{database}"
+    with opened_engine(url, must_exist=True) as engine, read_transaction(engine) as connection:
+        report = status._status(connection, Config.read(Settings({"DATABASE_URL": url})), 5)
+    out = io.StringIO()
+    status._print(report, Console(file=out, width=80), details=False)
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) < 45
+    assert not any("…" in line for line in lines)
+    cards = [line.strip() for line in lines]
+    for part in (
+        ["b.example  refused", "1 page, 1 block, 0 sightings, last seen"],
+        ["c.example  refused", "0 pages, 0 blocks, 0 sightings"],
+        ["pages: 2", "blocks: 3 kept, 4 dropped", "refused: captcha 1"],
+        ["3 queued, 2 leased until 2099-01-01 00:00:00 UTC by 1 process", "failed: download failed 2"],
+    ):
+        assert any(
+            all(line.startswith(words) for line, words in zip(cards[number:], part, strict=False))
+            for number in range(len(cards) - len(part) + 1)
+        ), (part, cards)
+
+
+PAST_DAY = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("counters", "colour"),
+    [
+        ({"visit/page": 2, "store/pages_new": 2}, "green"),
+        ({"visit/not_modified": 2}, "green"),
+        ({"visit/page": 2, "visit/forbidden": 1}, "yellow"),
+        ({"visit/forbidden": 9}, "red"),
+        ({"visit/not_found": 9}, "red"),
+    ],
+)
+def test_the_colour_of_a_crawl_is_its_outcome(counters, colour):
+    report = CrawlReport(1, "section", {}, "finished", PAST_DAY, PAST_DAY, "finished", counters)
+    assert (status._crawl_state(report).plain, status._crawl_state(report).style) == ("finished", colour)
+
+
+def test_pages_that_were_not_modified_are_unchanged():
+    counters = {"store/pages_unchanged": 3, "visit/not_modified": 168}
+    report = CrawlReport(2, "section", {}, "open", PAST_DAY, None, None, counters)
+    lines = [line.plain for line in status._crawl_card(report, details=False)]
+    assert lines == ["crawl 2  section  open  2024-05-01 00:00 UTC, not ended", "pages: 171 unchanged"]
 
 
 def test_json_has_the_conditions_of_sites(scrapy, database):
     assert json.loads(scrapy("status", "--json").stdout)["sentences"] == []
     add_health(database)
-    status = json.loads(scrapy("status", "--json").stdout)
+    record = json.loads(scrapy("status", "--json").stdout)
     sentences = [f"b.example: refused: {REFUSED}", f"c.example: refused: {REFUSED}"]
-    assert [(site["site"], site["state"], site["sentences"]) for site in status["sites"]] == [
+    assert [(site["site"], site["state"], site["sentences"]) for site in record["sites"]] == [
         ("b.example", "refused", sentences[:1]),
         ("c.example", "refused", sentences[1:]),
         ("a.example", "ok", []),
     ]
-    assert status["sites"][1]["last_seen"] is None
-    assert status["moved"] == {"old.example": "a.example"}
-    assert [(alert["site"], alert["condition"]) for alert in status["alerts"]] == [
+    assert record["sites"][1]["last_seen"] is None
+    assert record["moved"] == {"old.example": "a.example"}
+    assert [(alert["site"], alert["condition"]) for alert in record["alerts"]] == [
         ("b.example", "refused"),
         ("c.example", "refused"),
         ("database", "slow_database"),
     ]
-    assert status["sentences"][:2] == sentences
+    assert record["sentences"][:2] == sentences
 
 
 def test_waiting_work_is_shown(scrapy, database):
@@ -143,16 +214,16 @@ def test_waiting_work_is_shown(scrapy, database):
 
 def test_json_contains_waiting_work(scrapy, database):
     fill_queue(database)
-    status = json.loads(scrapy("status", "--json").stdout)
-    (queue,) = status["queues"]
+    record = json.loads(scrapy("status", "--json").stdout)
+    (queue,) = record["queues"]
     assert (queue["crawl_id"], queue["spider"], queue["state"]) == (2, "section", "open")
     assert (queue["queued"], queue["leased"], queue["processes"], queue["failed"]) == (3, 2, 1, {"download_failed": 2})
     assert queue["leased_until"].startswith("2099-01-01")
-    assert [(host["host"], host["delay"], host["reason"]) for host in status["hosts"]] == [
+    assert [(host["host"], host["delay"], host["reason"]) for host in record["hosts"]] == [
         ("a.example", 0.0, "quota"),
         ("b.example", 2.5, None),
     ]
-    assert status["due"] == {"pages": 1, "sections": 0, "retired_pages": 1, "retired_sections": 0}
+    assert record["due"] == {"pages": 1, "sections": 0, "retired_pages": 1, "retired_sections": 0}
 
 
 def fill_queue(database):
