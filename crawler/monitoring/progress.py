@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -17,11 +18,11 @@ from scrapy.utils.asyncio import AsyncioLoopingCall
 
 from crawler.config import config_of
 from crawler.monitoring.exit_status import queued_requests
-from crawler.terminal import count_of
-from crawler.visit import REFUSAL_OUTCOMES
+from crawler.terminal import count_of, printable
+from crawler.visit import REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 _TERMINAL_SECONDS = 0.25
 _PLAIN_SECONDS = 5.0
+_SEPARATOR = " · "
+_VISIT_STATS = "visit/"
+# Parts of the progress line, in the order in which a narrow terminal goes without them.
+_LEFT_OUT_FIRST = ("kept", "rate", "pages", "unchanged", "slowest")
 
 _ItemT = TypeVar("_ItemT")
 
@@ -39,8 +44,11 @@ class ProgressLine:
     `mode` is `on`, `off`, or `auto`: on a terminal only.
     """
 
-    def __init__(self, stats: StatsCollector | SummedStats, mode: str) -> None:
+    def __init__(
+        self, stats: StatsCollector | SummedStats, mode: str, delays: Callable[[], Mapping[str, float]] = dict
+    ) -> None:
         self._stats = stats
+        self._delays = delays
         self._console = Console(stderr=True)
         self._shown = mode == "on" or (mode == "auto" and self._console.is_terminal)
         self._started = time.monotonic()
@@ -50,7 +58,7 @@ class ProgressLine:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         assert crawler.stats
-        extension = cls(crawler.stats, config_of(crawler).progress)
+        extension = cls(crawler.stats, config_of(crawler).progress, lambda: _host_delays(crawler))
         crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
         return extension
@@ -60,7 +68,9 @@ class ProgressLine:
             return
         self._started = time.monotonic()
         if self._console.is_terminal:
-            self._live = Live(self.line(), console=self._console, auto_refresh=False, redirect_stdout=False)
+            self._live = Live(
+                self.line(self._console.width), console=self._console, auto_refresh=False, redirect_stdout=False
+            )
             self._live.start()
             _redirect_log(sys.__stderr__, sys.stderr)
         self._timer = AsyncioLoopingCall(self._show)
@@ -74,32 +84,62 @@ class ProgressLine:
             _redirect_log(sys.stderr, sys.__stderr__)
             self._live.stop()
 
-    def line(self) -> Text:
-        """Return the line with the current counts."""
-        count = self._count
-        seconds = max(time.monotonic() - self._started, 0.001)
-        pages = count("visit/page")
-        kept = count("blocks/kept")
-        refused = sum(count(f"visit/{outcome}") for outcome in REFUSAL_OUTCOMES)
-        parts = [
-            count_of(pages, "page"),
-            f"{count_of(kept, 'block')} kept",
-            f"{count('blocks/seen') - kept} dropped",
-            f"{pages / seconds:.1f} pages/s",
-            f"queue {queued_requests(self._stats.get_stats())}",
-        ]
-        if refused:
-            parts.append(f"{refused} refused")
-        return Text(" · ".join(parts), no_wrap=True, overflow="ellipsis")
+    def line(self, width: int | None = None) -> Text:
+        """Return the line with the current counts; parts that say least are left out until it fits the width."""
+        parts = self._parts(max(time.monotonic() - self._started, 0.001))
+        for name in _LEFT_OUT_FIRST:
+            if width is None or cell_len(_SEPARATOR.join(parts.values())) < width:
+                break
+            parts.pop(name, None)
+        return Text(_SEPARATOR.join(parts.values()), no_wrap=True, overflow="ellipsis")
+
+    def _parts(self, seconds: float) -> dict[str, str]:
+        stats = self._stats.get_stats()
+        done = sum(int(number) for name, number in stats.items() if name.startswith(_VISIT_STATS))
+        pages, kept, unchanged = map(self._count, ("visit/page", "blocks/kept", f"visit/{Outcome.NOT_MODIFIED}"))
+        refused = sum(self._count(f"visit/{outcome}") for outcome in REFUSAL_OUTCOMES)
+        parts = {
+            "done": f"{done:,} of {done + queued_requests(stats):,} known",
+            "pages": count_of(pages, "page"),
+            "unchanged": f"{unchanged:,} not modified" if unchanged else "",
+            "kept": f"{kept:,} kept, {self._count('blocks/seen') - kept:,} dropped",
+            "refused": f"{refused:,} refused" if refused else "",
+            "rate": f"{done / seconds:.1f}/s",
+            "elapsed": _clock(seconds),
+            "slowest": _slowest(self._delays()),
+        }
+        return {name: part for name, part in parts.items() if part}
 
     def _count(self, name: str) -> int:
         return int(self._stats.get_value(name, 0))
 
     def _show(self) -> None:
         if self._live is not None:
-            self._live.update(self.line(), refresh=True)
+            self._live.update(self.line(self._console.width), refresh=True)
         else:
             self._console.print(self.line(), soft_wrap=True)
+
+
+def _host_delays(crawler: Crawler) -> dict[str, float]:
+    """Return the seconds between two requests of each host that the crawl waits for."""
+    engine = crawler.engine
+    if engine is None:
+        return {}
+    return {name: slot.delay for name, slot in engine.downloader.slots.items() if slot.active and slot.delay}
+
+
+def _slowest(delays: Mapping[str, float]) -> str:
+    if not delays:
+        return ""
+    host = max(delays, key=lambda name: (delays[name], name))
+    return f"slowest {printable(host)} {delays[host]:.1f} s"
+
+
+def _clock(seconds: float) -> str:
+    """Return a duration as `0:42` or `1:02:03`."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 class SummedStats:
@@ -119,6 +159,13 @@ class SummedStats:
 
     def get_value(self, name: str, default: int = 0) -> int:
         return self.get_stats().get(name, default)
+
+    def delays(self) -> dict[str, float]:
+        """Return the seconds between two requests of each host that a running crawl waits for."""
+        delays: dict[str, float] = {}
+        for crawler in self._running:
+            delays |= _host_delays(crawler)
+        return delays
 
     def get_stats(self) -> dict[str, int]:
         return dict(sum(map(_counts, self._running), self._ended))

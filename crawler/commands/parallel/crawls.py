@@ -109,4 +109,4 @@ class ParallelCrawls:
         # Above -s PROGRESS=on, whatever sets that again.
         set_ours(crawler.settings, "PROGRESS", "off", priority=SETTINGS_PRIORITIES["cmdline"] + 1)
         if self._progress is None:
-            self._progress = ProgressLine(self._stats, mode)
+            self._progress = ProgressLine(self._stats, mode, self._stats.delays)

@@ -113,4 +113,4 @@ def test_the_crawls_of_a_command_share_one_progress_line(world, name):
     finished = world.scrapy("recrawl", STATS_CLASS="stats.Stats", **{name: "on"})
     assert finished.returncode == 0, finished.stderr
     assert finished.stderr.count("progress of the crawl: off\n") == 1, finished.stderr
-    assert "pages/s" in finished.stderr
+    assert " known · " in finished.stderr
