@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
+import webbrowser
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 from sqlalchemy import text
 
 from crawler.storage import queries
 from crawler.storage.database import database_size_bytes, open_engine, read_transaction
+from crawler.terminal import cut_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,6 +53,12 @@ _BEST_BLOCKS = 3
 
 _SHOWN_CHARS = 300
 
+_NEXT = (
+    ("scrapy status", "what the database has, and what the crawls did"),
+    ("scrapy search 'steam*'", "find pages by their words"),
+    ("scrapy serve", "the database as a web page; make demo SERVE=1 opens it"),
+)
+
 
 def main() -> int:
     """Run the demo and return the exit code of its crawl."""
@@ -57,23 +67,44 @@ def main() -> int:
     parser.add_argument("--serve", action="store_true", help="then show the database as a web page, until Ctrl-C")
     options = parser.parse_args()
     database = options.database.resolve()
-    console = Console()
+    console = Console(highlight=False)
     with run_site() as address:
-        console.print(f"The demo site runs at {address}; crawling it into {database}", soft_wrap=True, highlight=False)
+        console.print(f"The demo site runs at {address}; crawling it into {database}", soft_wrap=True)
         code = crawl_site(address, database, {"categories": "all"}, {})
     if code:
-        console.print(f"The crawl ended with exit code {code}; its log is in {_LOG_FILE}.", soft_wrap=True)
+        sentence = f"The crawl ended with exit code {code}; its log is in {_LOG_FILE}."
+        console.print(Text(sentence, "red"), soft_wrap=True)
         return code
     _print_summary(database, console)
     return show_database(database) if options.serve else 0
 
 
 def show_database(database: Path) -> int:
-    """Show the database as a web page until Ctrl-C, and return the exit code of `scrapy serve`."""
+    """Show the database as a web page, in the browser if there is one, until Ctrl-C; return the server's exit code."""
     line = [sys.executable, "-m", "scrapy", "serve", "--port", "0", "-s", f"DATABASE_URL=sqlite:///{database}"]
-    with suppress(KeyboardInterrupt):  # the server has got it too
-        return subprocess.run(line, env=os.environ | _SETTINGS, check=False).returncode  # noqa: S603 — our own command line
-    return 0
+    with subprocess.Popen(line, env=os.environ | _SETTINGS, stdout=subprocess.PIPE, text=True) as server:  # noqa: S603 — our own command line
+        assert server.stdout is not None
+        # Ctrl-C reaches the server too: it ends by itself.
+        with suppress(KeyboardInterrupt):
+            for sentence in server.stdout:
+                sys.stdout.write(sentence)
+                sys.stdout.flush()
+                address = re.search(r"http://\S+", sentence)
+                if address and _has_browser():
+                    webbrowser.open(address[0])
+        return _wait(server)
+
+
+def _wait(server: subprocess.Popen[str]) -> int:
+    while True:
+        with suppress(KeyboardInterrupt):
+            return server.wait()
+
+
+def _has_browser() -> bool:
+    """Return True if a browser can open a window; one in the terminal would take the place of the output."""
+    names = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
+    return sys.platform in {"darwin", "win32"} or any(os.environ.get(name) for name in names)
 
 
 @contextmanager
@@ -113,7 +144,7 @@ def crawl_environment(address: str) -> dict[str, str]:
 
 
 def _print_summary(database: Path, console: Console) -> None:
-    """Print the totals of the database, the counts of its last crawl and the three best blocks."""
+    """Print what the last crawl did, the totals of the database and the three best blocks."""
     url = f"sqlite:///{database}"
     engine = open_engine(url, must_exist=True)
     with read_transaction(engine) as connection:
@@ -121,23 +152,41 @@ def _print_summary(database: Path, console: Console) -> None:
         (crawl,) = queries.last_crawls(connection, limit=1)
         best = _best_blocks(connection)
     engine.dispose()
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_row("pages stored", f"{totals.pages} in the database, {crawl.pages} fetched by this crawl")
-    table.add_row("blocks kept", f"{totals.blocks} in the database, {crawl.kept} on this crawl's pages")
-    table.add_row("blocks dropped", _format_counts(crawl.dropped))
-    table.add_row(
-        "duplicates",
-        f"{totals.sightings} sightings in the database; new in this crawl: {_format_counts(crawl.duplicates)}",
-    )
-    table.add_row("visits refused", _format_counts(crawl.refused))
-    table.add_row("visits without a page", _format_counts(crawl.failed))
-    table.add_row("database", f"{database} ({database_size_bytes(url) / 1e6:.1f} MB)")
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for name, fact, style in [*_crawl_facts(crawl), _database_fact(totals, database, database_size_bytes(url))]:
+        table.add_row(Text(name, "bold"), Text(fact, style))
     console.print(table)
-    console.print("\nThe three best blocks:")
+    console.print(Text("\nThe three best blocks", "bold"))
     for score, page_title, block_text in best:
-        console.print(Text.assemble((f"\n{score:.2f}  {page_title}\n", "bold"), block_text[:_SHOWN_CHARS]))
-    console.print("\nNext: scrapy status, or sqlite3 blocks.db 'select * from informative_block limit 5'")
-    console.print("scrapy serve shows the database as a web page; make demo SERVE=1 opens it", soft_wrap=True)
+        console.print(Text.assemble("\n", (f"{score:.2f}", "green"), "  ", (page_title, "bold")))
+        console.print(Padding(Text(cut_text(block_text, _SHOWN_CHARS)), (0, 0, 0, 6)))
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for command, purpose in _NEXT:
+        table.add_row(Text(command, "cyan"), purpose)
+    console.print(Text("\nNext", "bold"))
+    console.print(table)
+
+
+def _crawl_facts(crawl: queries.CrawlReport) -> list[tuple[str, str, str]]:
+    """Return what the crawl did, as names, sentences and colours; what did not happen is left out."""
+    states = crawl.page_states
+    pages = ", ".join(f"{count:,} {state}" for state, count in states.items()) or "none"
+    if set(states) == {"unchanged"}:
+        pages += " since the last crawl: nothing had to be cleaned or stored"
+    facts = [
+        ("pages", pages, "green"),
+        ("blocks kept", f"{crawl.kept:,}" if crawl.kept else "", "green"),
+        ("blocks dropped", _format_counts(crawl.dropped), "default"),
+        ("repeated blocks", _format_counts(crawl.duplicates), "default"),
+        ("visits refused", _format_counts(crawl.refused), "yellow"),
+        ("visits without a page", _format_counts(crawl.failed), "yellow"),
+    ]
+    return [fact for fact in facts if fact[1]]
+
+
+def _database_fact(totals: queries.DatabaseTotals, database: Path, size_bytes: int) -> tuple[str, str, str]:
+    counts = f"{totals.pages:,} pages, {totals.blocks:,} blocks, {totals.sightings:,} sightings of them elsewhere"
+    return "the database has", f"{counts}: {database.name}, {size_bytes / 1e6:.1f} MB", "default"
 
 
 def _best_blocks(connection: Connection) -> list[tuple[float, str, str]]:
@@ -152,8 +201,8 @@ def _best_blocks(connection: Connection) -> list[tuple[float, str, str]]:
 
 
 def _format_counts(counts: Mapping[str, int]) -> str:
-    named = ", ".join(f"{count} {name}" for name, count in counts.items())
-    return f"{sum(counts.values())} ({named})" if counts else "0"
+    parts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
+    return f"{sum(counts.values()):,}: {parts}" if len(counts) > 1 else parts
 
 
 if __name__ == "__main__":

@@ -25,6 +25,14 @@ def test_a_line_that_is_written_over_ends_when_the_next_begins_and_long_pauses_a
     ]
 
 
+def test_colours_of_the_terminal_are_colours_of_the_picture():
+    root = etree.fromstring(
+        draw([Line(0, "\x1b[32mkept\x1b[0m \x1b[39mplain\x1b[0m \x1b[36mscrapy\x1b[0m", 0.0)]).encode()
+    )
+    spans = [(span.text, span.get("style")) for span in root.iter("{*}tspan")]
+    assert spans == [("kept", "fill:#7ee787"), ("scrapy", "fill:#79c0ff")]
+
+
 def test_the_picture_is_an_svg_without_scripts_in_which_every_line_stands():
     root = etree.fromstring(draw(lines_of(PRINTED)).encode())
     texts = ["".join(element.itertext()) for element in root.iter("{*}text")]

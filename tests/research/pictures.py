@@ -52,7 +52,7 @@ LOOKS = {
 WORDS = {"en": "the", "de": "der", "zh": "\u4e2d\u56fd", "ar": "\u0641\u064a"}
 COLUMNS, LINE, CHARACTER, EDGE = 100, 19, 8.4, 18
 LONGEST_PAUSE = 0.8
-COLOURS = {"green": "#7ee787", "yellow": "#e3b341", "cyan": "#79c0ff"}
+COLOURS = {1: "#ff7b72", 2: "#7ee787", 3: "#e3b341", 6: "#79c0ff"}  # by the numbers of a terminal
 STYLE = """text{font:14px/1 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 text{fill:#d5dae1;white-space:pre}
 .b{font-weight:700;fill:#fff}
@@ -142,7 +142,7 @@ def _draw_line(line):
 
 def _draw_segment(segment):
     text, style = escape(segment.text.rstrip("\n"), quote=False), segment.style
-    colour = COLOURS.get(style.color.name) if style and style.color else None
+    colour = COLOURS.get(style.color.number) if style and style.color else None
     if colour:
         return f'<tspan style="fill:{colour}">{text}</tspan>'
     return f'<tspan class="b">{text}</tspan>' if style and style.bold else text
