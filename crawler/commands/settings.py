@@ -20,16 +20,17 @@ from scrapy.spiderloader import get_spider_loader
 from cleaning.declare import declared_options, did_you_mean
 from crawler.addon import check_packages
 from crawler.commands.crawl import OUTSIDE
-from crawler.config import use_database_settings
+from crawler.config import themes, use_database_settings
 from crawler.config.arguments import FRESH, ArgumentSpider
 from crawler.config.explanation import explain_setting, explain_settings, set_declared_default
 from crawler.config.names import name_in_use
 from crawler.errors import ConfigError, SetupError
 from crawler.storage.schema import read_settings
-from crawler.terminal import make_console, make_table, print_error, print_json, printable
+from crawler.terminal import cut_text, make_console, make_table, print_error, print_json, printable
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from scrapy import Spider
     from scrapy.settings import BaseSettings
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from crawler.config.explanation import ExplainedSetting
 
 _ALL = "all"
-_COLUMNS = ("name", "value", "set by", "default", "allowed")
+_VALUE_CELLS = 14
+_HELP_CELLS = 24
 _ARGUMENT_COLUMNS = ("argument", "type", "default", "allowed", "what it does")
 
 
@@ -56,7 +58,7 @@ class SettingsCommand(ScrapySettings):
             const=_ALL,
             metavar="NAME",
             help="explain a setting of Blocksieve: its type, limits, default and value, and where the value was set; "
-            "without NAME, all of them",
+            "without NAME, all of them with a line each",
         )
         parser.add_argument("--spider", metavar="NAME", help="list the arguments (-a) of a spider")
         parser.add_argument("--json", action="store_true", help="with --explain or --spider: print JSON")
@@ -97,7 +99,7 @@ def _show(name: str, settings: BaseSettings, *, as_json: bool) -> None:
         if as_json:
             print_json(explained)
         else:
-            make_console().print(make_table("Settings", _COLUMNS, [_row(setting) for setting in explained]))
+            _print_groups(explained)
         return
     setting = explain_setting(name, settings)
     if as_json:
@@ -174,11 +176,31 @@ def _explain_arguments(spider: type[Spider]) -> list[_Argument]:
     return [*arguments, _FRESH_ARGUMENT]
 
 
-def _row(setting: ExplainedSetting) -> list[object]:
-    present = Text(_text(setting.value), style="bold" if setting.set_by != "default" else "")
+def _print_groups(explained: Sequence[ExplainedSetting]) -> None:
+    """Print the settings theme by theme, a line for each: its name, its value and what it is about."""
+    out, settings = make_console(), {setting.name: setting for setting in explained}
+    name_cells = max(map(len, settings)) + 2
+    for theme in themes():
+        out.print(Text(theme.title, "bold"))
+        for name in declared_options(theme):
+            out.print(_group_line(settings[name.upper()], name_cells, out.width), soft_wrap=True)
+        out.print()
+    out.print(Text("scrapy settings --explain NAME explains one of them; bold values are not the default."))
+
+
+def _group_line(setting: ExplainedSetting, name_cells: int, width: int) -> Text:
+    line = Text(f"  {setting.name:<{name_cells}}")
+    line.append_text(_present_value(setting))
+    line.append(" " * max(1, name_cells + 2 + _VALUE_CELLS - line.cell_len))
+    return line.append(cut_text(setting.help, max(_HELP_CELLS, width - line.cell_len)), "dim")
+
+
+def _present_value(setting: ExplainedSetting) -> Text:
     if setting.problem:
-        present = Text(f"{_text(setting.value)} (not allowed)", style="red")
-    return [setting.name, present, setting.set_by, _text(setting.default), setting.allowed]
+        return Text(f"{_text(setting.value)} (not allowed)", "red")
+    if setting.set_by == "default":
+        return Text(cut_text(_text(setting.value), _VALUE_CELLS - 1))
+    return Text(f"{_text(setting.value)} ({setting.set_by})", "bold")
 
 
 def _print(setting: ExplainedSetting) -> None:

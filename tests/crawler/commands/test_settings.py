@@ -11,7 +11,9 @@ import pytest
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 
-from crawler.commands.settings import SettingsCommand
+from crawler.commands.settings import SettingsCommand, _group_line
+from crawler.config import declared_settings, themes
+from crawler.config.explanation import explain_settings
 
 
 @pytest.fixture
@@ -60,11 +62,24 @@ def test_the_options_of_scrapy_know_our_defaults(run, monkeypatch):
     assert run("--get", "NOT_OURS") == "None\n"
 
 
-def test_all_settings_are_printed_as_a_table(run):
-    rows = {line.split()[1]: line for line in run("--explain", DEDUP_SCOPE="site").splitlines() if line.startswith("│")}
-    assert rows["DEDUP_SCOPE"].split("│")[2].strip() == "site"
-    assert "project" in rows["DEDUP_SCOPE"]
-    assert "PAGES_FROM" in rows
+def test_all_settings_are_printed_in_groups_with_a_line_each(run):
+    lines = run("--explain", DEDUP_SCOPE="site").splitlines()
+    names = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert sorted(names) == sorted(declared_settings())
+    titles = [line for line in lines[:-1] if line and not line.startswith(" ")]
+    assert titles == [theme.title for theme in themes()]
+    (scope,) = [line for line in lines if line.startswith("  DEDUP_SCOPE ")]
+    assert " site (project) " in scope
+    assert lines.index("Duplicates and boilerplate") < lines.index(scope) < lines.index("Frontier")
+    assert max(map(len, lines)) <= 160
+
+
+def test_a_line_of_a_setting_fits_a_terminal_and_ends_at_a_word():
+    for setting in explain_settings(Settings()):
+        line = _group_line(setting, 30, 80).plain
+        assert len(line) <= max(80, len(str(setting.value)) + 60)
+        *_, word = line.rstrip("…").split()
+        assert word.rstrip(".,;:") in {known.rstrip(".,;:") for known in setting.help.split()}
 
 
 def test_json_contains_one_setting_or_all(run):
