@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len
 from rich.text import Text
 
 from cleaning.blocks import Reason, TextSource
@@ -13,7 +12,7 @@ from cleaning.methods import METHODS
 from crawler.reports.explain import HtmlOrigin
 from crawler.reports.inert_page import render_page
 from crawler.reports.markup import MarkedText, RebuiltPage, TextValues, head_texts
-from crawler.terminal import fields_of, make_console, make_table, printable
+from crawler.terminal import cut_text, fields_of, make_console, make_table, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -195,10 +194,8 @@ def _print_row(out: Console, row: ExplainedBlock, width: int) -> None:
     line.append_text(_decision(decision.reason, _REASON_WIDTH + 1))
     line.append(f"{_number(decision.score):>{_NUMBER_WIDTH}} {_number(block.priority):>{_NUMBER_WIDTH}} ")
     line.append(f"{block.kind.replace('_', ' '):{_KIND_WIDTH}} ", "dim")
-    text = Text(printable(" ".join(block.text[:_MAX_TEXT_CHARS].split())), "" if decision.kept else "dim")
-    # Characters of two cells count as two.
-    text.truncate(max(_MIN_TEXT_CELLS, out.width - cell_len(line.plain)), overflow="ellipsis")
-    out.print(line.append_text(text), soft_wrap=True)
+    text = cut_text(block.text[:_MAX_TEXT_CHARS], max(_MIN_TEXT_CELLS, out.width - line.cell_len))
+    out.print(line.append(text, "" if decision.kept else "dim"), soft_wrap=True)
     for note in _notes(row):
         _line(out, f"{'':{width}} {'':{_REASON_WIDTH}} {note}", "dim")
 

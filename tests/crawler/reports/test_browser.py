@@ -89,7 +89,7 @@ def test_nothing_of_an_attack_runs_or_is_fetched(opened, serve, compare, tmp_pat
     for span in page.locator(".t").all():
         span.hover()
         span.click()
-    for label in page.locator("label").all():
+    for label in page.locator("label:visible").all():
         label.click()
     page.wait_for_timeout(100)
     page.screenshot(path=tmp_path / "attack.png", full_page=True)
@@ -182,17 +182,47 @@ def test_kept_and_dropped_have_colours_and_dropped_ones_a_number(opened, article
     assert page.locator(".d.f").first.evaluate("e => getComputedStyle(e, '::before').content") == '"2"'
 
 
+def test_on_a_phone_and_on_paper_the_reason_stands_at_its_texts_in_colour(opened, article):
+    page, _, _ = opened(explained(article))
+    sign_of = "e => getComputedStyle(e, '::before').content"
+    footer = page.locator(".d.f", has_text="Copyright")
+    assert footer.evaluate(sign_of) != '"footer"'
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert footer.evaluate(sign_of) == '"footer"'
+    assert not page.locator(".metadata").is_visible()
+    page.locator("label[for=more]").click()
+    assert page.locator(".metadata").is_visible()
+    page.set_viewport_size({"width": 1_100, "height": 800})
+    page.emulate_media(media="print")
+    assert footer.evaluate(sign_of) == '"footer"'
+    assert footer.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+
+
+def test_on_a_phone_the_names_of_methods_stay_in_view_and_no_table_is_cut(opened, compare, article, raw_methods):
+    page, _, _ = opened(compared_page(compare(article, raw_methods), 1_000))
+    assert not page.locator(".strip").is_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    names = [label.inner_text() for label in page.locator(".strip label").all()]
+    assert names == [*(f"{number} {name}" for number, name in enumerate(raw_methods, 1)), "all"]
+    page.locator(".strip label").first.click()
+    assert page.locator("#m0").is_checked()
+    page.locator("summary").click()
+    table = page.locator(".square").bounding_box()
+    assert table["x"] + table["width"] <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_a_chosen_method_shows_its_texts_and_reasons(opened, compare, article):
     page, _, _ = opened(compared_page(compare(article, ["default", "pab"]), 1_000))
     footer = page.locator(".row:has-text('Copyright')")
     kept = page.locator(".row.r0:has-text('rose in the night') .text")
     sign_of = "e => getComputedStyle(e, '::after').content"
     assert footer.evaluate(sign_of) == "none"
-    page.locator("label[for=m0]").click()
+    page.locator(".entry[for=m0]").click()
     assert footer.evaluate(sign_of) == '"footer"'
     tint = re.findall(r"[\d.]+", kept.evaluate("e => getComputedStyle(e).backgroundColor"))
     assert [round(255 * float(share)) for share in tint] == [209, 230, 241]
-    page.locator("label[for=all]").click()
+    page.locator(".entry[for=all]").click()
     assert footer.evaluate(sign_of) == "none"
 
 

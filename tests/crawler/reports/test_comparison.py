@@ -123,7 +123,7 @@ def test_a_dropped_text_says_why(compare, article):
 
 def test_the_legend_has_each_methods_totals(compare, article):
     compared = compare(article, ["default"])
-    (entry,) = root(written(compared)).xpath("//label[@for='m0']")
+    (entry,) = root(written(compared)).xpath("//label[@for='m0'][@class]")
     result = compared.results["default"]
     assert f"{len(result.kept)}/{len(result.judged)} blocks · {result.words} words" in entry.text_content()
 
