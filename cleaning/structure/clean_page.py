@@ -172,34 +172,59 @@ class CleanPage:
         return counts
 
     def _repr_html_(self) -> str:
-        """Return the blocks in colour, as notebooks show them: harmless HTML without scripts, links or images."""
+        """Return the text, then all blocks with their reasons, as notebooks show them: harmless HTML."""
         counts = ", ".join(f"{count} {reason}" for reason, count in self.counts().items())
         head = f"<b>{_inert(self.title or self.url or 'page')}</b> ({_inert(self.method)}: {counts or 'no blocks'})"
+        paragraphs = "".join(_html_paragraph(block.text) for block in self.kept[:_SHOWN_BLOCKS])
+        text = f'<div style="{_KEPT_STYLE};padding:2px 12px">{paragraphs}</div>' if paragraphs else ""
+        return f"<div><p>{head}</p>{text}{_count_more(len(self.kept))}{self._html_blocks()}</div>"
+
+    def _html_blocks(self) -> str:
+        if not self.decisions:
+            return ""
         rows = "".join(map(_html_row, self.decisions[:_SHOWN_BLOCKS]))
-        more = len(self.decisions) - _SHOWN_BLOCKS
-        tail = f"<p>and {more} more</p>" if more > 0 else ""
-        return f"<div><p>{head}</p>{rows}{tail}</div>"
+        more = _count_more(len(self.decisions))
+        return f"<details><summary>Every block and its reason</summary>{rows}{more}</details>"
 
 
 # In a notebook. A page may have thousands of blocks, and a block the text of a book.
 _SHOWN_BLOCKS = 300
 _SHOWN_CHARS = 500
+_EXCERPT_CHARS = 200
+_LONGEST_WORD = 30
 # Controls, marks that change the reading direction, and code points that UTF-8 cannot hold.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-# Okabe and Ito's palette is safe for the colour-blind. The reason stands beside each colour.
-_KEPT_STYLE = "border-left:4px solid #009e73;background:#e5f5f1;color:#000"
-_DROPPED_STYLE = "border-left:4px solid #d55e00;background:#f4f4f4;color:#555"
+# Okabe and Ito's palette is safe for the colour-blind, and the reason stands beside each colour. The notebook's theme
+# gives the colours of text and paper, which shine through.
+_KEPT_STYLE = "border-left:4px solid #009e73;background:rgba(0,158,115,.12)"
+_DROPPED_STYLE = "border-left:4px solid #d55e00;opacity:.75"
+
+
+def _html_paragraph(text: str) -> str:
+    return f'<p dir="auto" style="margin:6px 0">{_inert(_excerpt(text, _SHOWN_CHARS))}</p>'
 
 
 def _html_row(decision: Decision) -> str:
     style = _KEPT_STYLE if decision.kept else _DROPPED_STYLE
-    text = decision.block.text
-    excerpt = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
     label = f"{decision.reason} {decision.score:.2f} {decision.block.kind}"
     return (
         f'<div style="{style};margin:2px 0;padding:2px 8px"><small>{_inert(label)}</small> '
-        f'<span dir="auto">{_inert(excerpt)}</span></div>'
+        f'<span dir="auto">{_inert(_excerpt(decision.block.text, _EXCERPT_CHARS))}</span></div>'
     )
+
+
+def _count_more(number: int) -> str:
+    return f"<p>and {number - _SHOWN_BLOCKS} more</p>" if number > _SHOWN_BLOCKS else ""
+
+
+def _excerpt(text: str, chars: int) -> str:
+    """Return at most so many characters of a text, which end at a word unless the last one is very long."""
+    if len(text) <= chars:
+        return text
+    head = text[:chars]
+    before, _, rest = head.rpartition(" ")
+    is_word_cut = not text[chars].isspace()
+    return f"{(before if is_word_cut and before and len(rest) <= _LONGEST_WORD else head).rstrip()}…"
 
 
 def _inert(text: str) -> str:

@@ -18,16 +18,28 @@ HOSTILE = (
 def test_blocks_have_the_colour_of_their_decision_and_its_reason():
     page = clean(HOSTILE, method="pab")
     tree = html.fromstring(page._repr_html_())
-    rows = tree.xpath("./div[@style]")
+    rows = tree.xpath("./details/div[@style]")
     assert len(rows) == len(page.decisions)
     assert [row.xpath("string(small)").split()[0] for row in rows] == [decision.reason for decision in page.decisions]
     assert ["#009e73" in row.get("style") for row in rows] == [decision.kept for decision in page.decisions]
 
 
+def test_the_text_stands_first_and_the_theme_decides_its_colours():
+    page = clean(HOSTILE, method="pab")
+    tree = html.fromstring(page._repr_html_())
+    assert [element.tag for element in tree] == ["p", "div", "details"]
+    assert [" ".join(text.split()) for text in tree.xpath("./div/p/text()")] == [
+        " ".join(re.sub("[\u2066\u202e]", " ", block.text).split()) for block in page.kept
+    ]
+    styles = ";".join(tree.xpath("//@style"))
+    assert not re.search(r"(^|;)color:", styles)
+    assert set(re.findall(r"background:[^;]+", styles)) == {"background:rgba(0,158,115,.12)"}
+
+
 def test_a_hostile_page_is_text():
     markup = clean(HOSTILE, "https://x.example/?<b>", method="pab")._repr_html_()
     elements = {element.tag for element in html.fromstring(markup).iter()}
-    assert elements <= {"div", "p", "b", "small", "span"}
+    assert elements <= {"div", "p", "b", "small", "span", "details", "summary"}
     assert not re.search("[\u202e\u2066]", markup)
     assert "&lt;img src=x onerror=alert(2)&gt;" in markup
 
@@ -35,8 +47,10 @@ def test_a_hostile_page_is_text():
 def test_a_long_page_and_a_long_block_are_cut():
     paragraphs = "".join(f"<p>Paragraph {n} says that the river rose {'again ' * 300}</p>" for n in range(400))
     markup = clean(f"<article>{paragraphs}</article>", method="pab")._repr_html_()
-    assert "<p>and 100 more</p>" in markup
+    assert markup.count("<p>and 100 more</p>") == 2
     assert len(markup) < 300 * 1_000
+    texts = html.fromstring(markup).xpath("//p[@dir]/text() | //span/text()")
+    assert {text.rpartition(" ")[2] for text in texts} == {"again…"}
 
 
 def test_an_empty_page_has_no_blocks():
