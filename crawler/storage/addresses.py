@@ -35,6 +35,7 @@ from crawler.errors import StoreError
 from crawler.storage import pages
 from crawler.storage.blocks import VisitedPage, mark_gone, read_earlier
 from crawler.storage.boilerplate import BoilerplateChange
+from crawler.storage.change_log import PageEvent, PageEventKind
 from crawler.storage.headlines import move_former
 from crawler.storage.structure import delete_structures
 from crawler.storage.tables import address, block, insert_on_conflict, page, section, sighting
@@ -43,12 +44,13 @@ from crawler.visit import ProcessedPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from sqlalchemy.engine import Connection
 
     from crawler.page_comparison import EarlierRow
     from crawler.storage.boilerplate import BoilerplateCounter
-    from crawler.storage.change_log import ChangeLog
+    from crawler.storage.change_log import ChangeLog, PageEvents
     from crawler.storage.headlines import NameWriter
     from crawler.storage.near_duplicates import NearDuplicatePages
     from crawler.storage.pages import ImportedPage, PageAbsence, PageRecord, StoredPage
@@ -138,6 +140,7 @@ class PageAddresses:
 
     connection: Connection
     change_log: ChangeLog
+    events: PageEvents
     boilerplate: BoilerplateCounter
     structures: StructureWriter
     near_duplicates: NearDuplicatePages
@@ -232,6 +235,7 @@ class PageAddresses:
         if not (_is_moved_path(old, key) or self._stored_text(old).is_same(self._stored_text(new))):
             return False
         self._absorb(old, new)
+        self._add_move(old, new.page_id, new.site, absence.visit_time)
         return True
 
     def move_section(self, moved_from: Sequence[str], key: str) -> None:
@@ -282,7 +286,12 @@ class PageAddresses:
                 self._expect_alone()
             self._delete_unsaved(key)
             self._set_key(old, key, None)
+        page_id = old.page_id if placed.stored is None else placed.stored.page_id
+        self._add_move(old, page_id, placed.record.site, placed.record.visit_time)
         return PlacedPage(placed.record, pages.find_page(self.connection, key), placed.moved + 1)
+
+    def _add_move(self, old: StoredPage, page_id: int, site: str, visit_time: datetime) -> None:
+        self.events.add(PageEvent(visit_time, page_id, site, PageEventKind.MOVED, moved_from=old.url))
 
     def _lead(self, key: str, leads_to: str) -> None:
         """Record that an address, and all that led to it, lead to a page or section."""
@@ -373,6 +382,7 @@ class PageAddresses:
         delete_structures(self.connection, chosen)
         self.names.forget(old.page_id)
         self.tokens.forget_title(old.page_id)
+        self.events.absorb(old.page_id, into.page_id)
         move_former(self.connection, old.page_id, into.page_id, old.history.visits + into.history.visits)
         for table, values in ((block, {"site": into.site}), (sighting, {})):
             moved = {"page_id": into.page_id, "changed": self.change_log.sequence} | values

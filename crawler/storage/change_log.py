@@ -1,4 +1,4 @@
-"""The change log: which blocks and pages have changed, for incremental exports.
+"""The change log: which blocks and pages have changed, for incremental exports; and the events of pages, for readers.
 
 Each transaction that changes exported data has a change sequence, a number. It writes that number into the rows that
 it changes: `changed` of blocks and sightings, and `document_frequency.changed` where it decides again what is
@@ -10,15 +10,19 @@ A reader's `Horizon` says of every change sequence whether the reader saw its tr
 turns, it is one number. On PostgreSQL a change sequence derives from the transaction's id, and a transaction with a
 smaller id may commit later; so the horizon also has the ids of the transactions that were running. The changes beyond
 a horizon are exactly those made after it, however late a writer commits, and no clock is involved.
+
+An event is what a visit found that the publisher of a page has done. Another cleaning method, a re-clean or a search
+for duplicates changes rows too, but makes no event.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, case, false, insert, literal, or_, select, text, union, update
+from sqlalchemy import and_, case, delete, false, func, insert, literal, or_, select, text, union, update
 
 from crawler.errors import StoreError
 from crawler.storage.tables import (
@@ -28,12 +32,14 @@ from crawler.storage.tables import (
     document_frequency,
     insert_on_conflict,
     page,
+    page_event,
     removed_block,
     sighting,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from sqlalchemy import ColumnElement, CompoundSelect, Select
     from sqlalchemy.engine import Connection
@@ -206,3 +212,69 @@ def _decided_sightings(column: ColumnElement[int], since: Horizon) -> Select[int
         .join(page, page.c.id == sighting.c.page_id)
         .where(page.c.site.in_(sites), same.correlate(page, sighting).exists())
     )
+
+
+class PageEventKind(StrEnum):
+    """What a visit found of a page, or that a request did not find it."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    MOVED = "moved"
+    """Only its address has changed."""
+    RETIRED = "retired"
+    RETURNED = "returned"
+    """It was retired, and is there again."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageEvent:
+    """An event of a page. `headline` says that it has another headline or title, `moved_from` is its former address."""
+
+    visited: datetime
+    page_id: int
+    site: str
+    kind: PageEventKind
+    headline: bool = False
+    moved_from: str | None = None
+
+
+class PageEvents:
+    """The events of one transaction, collected here and written by `write`: one for each page and visit."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._events: dict[tuple[datetime, int], PageEvent] = {}
+
+    def add(self, event: PageEvent) -> None:
+        """Collect an event; a page that has moved may be changed or new too."""
+        key = (event.visited, event.page_id)
+        earlier = self._events.get(key)
+        if earlier is not None:
+            kind = earlier.kind if event.kind is PageEventKind.MOVED else event.kind
+            event = replace(event, kind=kind, moved_from=event.moved_from or earlier.moved_from)
+        self._events[key] = event
+
+    def absorb(self, old_id: int, page_id: int) -> None:
+        """Give a page the events of one that it absorbs, except those at its own visits."""
+        for visited, owner in [key for key in self._events if key[1] == old_id]:
+            event = self._events.pop((visited, owner))
+            self._events.setdefault((visited, page_id), replace(event, page_id=page_id))
+        own = select(page_event.c.visited).where(page_event.c.page_id == page_id).scalar_subquery()
+        of_old = page_event.c.page_id == old_id
+        self._connection.execute(delete(page_event).where(of_old, page_event.c.visited.in_(own)))
+        self._connection.execute(update(page_event).where(of_old).values(page_id=page_id))
+
+    def write(self) -> None:
+        """Store the events; call it after the last page."""
+        if not self._events:
+            return
+        new = insert_on_conflict(self._connection, page_event)
+        moved_from = func.coalesce(new.excluded.moved_from, page_event.c.moved_from)
+        values = {"kind": new.excluded.kind, "headline": new.excluded.headline, "moved_from": moved_from}
+        statement = new.on_conflict_do_update(index_elements=["visited", "page_id"], set_=values)
+        self._connection.execute(statement, [asdict(event) for event in self._events.values()])
+
+
+def delete_events(connection: Connection, pages: Select[int]) -> None:
+    """Delete the events of the selected pages."""
+    connection.execute(delete(page_event).where(page_event.c.page_id.in_(pages)))

@@ -36,6 +36,9 @@ _RECENT_CHANGES_MAX = 3
 _STATED = ("headline", "stated_title")
 _DERIVED = ("author", "published")
 
+HEADLINE_NAMES = frozenset({*_STATED, "title"})
+"""The names of former metadata that say what a page is called."""
+
 _DAY_CHARS = len("YYYY-MM-DD")
 _COUNTER = re.compile(r"\(\d{1,5}\+?\)\s*")
 

@@ -23,7 +23,7 @@ from crawler.storage.blocks import (
     move_sightings,
 )
 from crawler.storage.boilerplate import count_pages, delete_template
-from crawler.storage.change_log import ChangeLog
+from crawler.storage.change_log import ChangeLog, delete_events
 from crawler.storage.database import erase_transaction, read_transaction
 from crawler.storage.headlines import delete_names
 from crawler.storage.locks import lock_all
@@ -316,6 +316,7 @@ def _delete_pages(connection: Connection, index: FingerprintIndex, selection: Pr
     index.remove(connection, [IndexEntry(row.fingerprint, row.id) for row in connection.execute(fingerprints).all()])
     delete_structures(connection, selected)
     delete_names(connection, selected)
+    delete_events(connection, selected)
     connection.execute(delete(sighting).where(sighting.c.page_id.in_(selected)))
     connection.execute(delete(block).where(block.c.page_id.in_(selected)))
     connection.execute(delete(page).where(_is_selected(selection)))

@@ -22,10 +22,10 @@ from crawler.storage import crawls, due, pages, queries, reclean, requests
 from crawler.storage.addresses import PageAddresses, UnlockedPageError
 from crawler.storage.blocks import BlockWriter, VisitedPage, mark_gone, read_earlier
 from crawler.storage.boilerplate import BoilerplateBounds, BoilerplateChange, BoilerplateCounter
-from crawler.storage.change_log import ChangeLog
+from crawler.storage.change_log import ChangeLog, PageEvent, PageEventKind, PageEvents
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import RetryingWriter, backend_of, open_engine, write_transaction
-from crawler.storage.headlines import NameWriter, record_former
+from crawler.storage.headlines import HEADLINE_NAMES, NameWriter, record_former
 from crawler.storage.locks import block_keys, lock, lock_all, page_fingerprint_keys, page_key
 from crawler.storage.near_duplicates import (
     FINGERPRINT_INDEXES,
@@ -318,7 +318,7 @@ class Store:
         connection, record = batch.connection, placed.record
         # 4. Find all blocks and sightings of the stored page's earlier visits.
         stored = placed.stored
-        named_anew = False
+        renamed: list[str] = []
         earlier = read_earlier(connection, stored.page_id) if stored else []
         # 5. Compare the visit's blocks with them.
         comparison = self._blocks.compare(record.page.blocks, earlier)
@@ -333,8 +333,8 @@ class Store:
                 addresses.change_site(stored, record.site, earlier)
             before = self._near_duplicates.state(connection, page_id, record.site, stored.fingerprint)
             batch.change_log.touch_page(page_id)
-            named_anew = batch.update_names(stored, record)
-            lifecycle.add_sitemap_evidence(stored, changed=comparison.changed or named_anew)
+            renamed = batch.update_names(stored, record)
+            lifecycle.add_sitemap_evidence(stored, changed=comparison.changed or bool(renamed))
             pages.update_page(connection, stored, record, changed=comparison.changed, keep_html=self._keep_html)
         batch.structures.put(page_id, record.page.structure, replaces=stored is not None and stored.has_structure)
         was_active = stored is not None and not stored.retired and stored.site == record.site
@@ -345,8 +345,11 @@ class Store:
             record.page.fingerprint,
             BoilerplateChange.of(record.site, earlier if was_active else None, record.page.blocks),
         )
-        state = PageState.NEW if stored is None else _page_state(comparison, named_anew=named_anew)
+        state = PageState.NEW if stored is None else _page_state(comparison, renamed=bool(renamed))
         saved = SavedVisit(visit.url, state, page_id, other_method=pages.other_method(stored, record))
+        if (kind := _event_kind(saved, stored)) is not None:
+            headline = not HEADLINE_NAMES.isdisjoint(renamed)
+            batch.events.add(PageEvent(visit.at, page_id, record.site, kind, headline))
         return self._write_content(batch, content, saved)
 
     def _write_content(self, batch: _Batch, content: _PageContent, saved: SavedVisit) -> SavedVisit:
@@ -482,6 +485,7 @@ class Store:
         return PageAddresses(
             batch.connection,
             batch.change_log,
+            batch.events,
             batch.boilerplate,
             batch.structures,
             self._near_duplicates,
@@ -541,6 +545,7 @@ class _Batch:
 
     connection: Connection
     change_log: ChangeLog
+    events: PageEvents
     boilerplate: BoilerplateCounter
     tokens: TokenWriter
     structures: StructureWriter
@@ -553,6 +558,7 @@ class _Batch:
         return cls(
             connection,
             ChangeLog(connection),
+            PageEvents(connection),
             BoilerplateCounter(connection),
             TokenWriter(connection),
             StructureWriter(connection),
@@ -568,10 +574,10 @@ class _Batch:
             self.names.put(page_id, record.names)
         self.tokens.put_title(page_id, record.title_texts, replaces=False)
 
-    def update_names(self, stored: StoredPage, record: PageRecord) -> bool:
-        """Record the names of a stored page; return True if its publisher has changed them, the author or the date.
+    def update_names(self, stored: StoredPage, record: PageRecord) -> list[str]:
+        """Record the names of a stored page; return which of them, of author and date its publisher has changed.
 
-        The re-crawl schedule does not count such changes: the text is the same.
+        The re-crawl schedule does not count such changes: the text is the same. Empty if they change at most visits.
         """
         page_id, before, now = stored.page_id, stored.metadata, record.metadata
         if stored.description != record.description:
@@ -582,8 +588,10 @@ class _Batch:
             self.change_log.restructure_page(page_id)
         differences = list(before.differences(now))
         if not differences:
-            return False
-        return record_former(self.connection, page_id, before, differences, stored.earlier_visits, record.visit_time)
+            return []
+        visits = stored.earlier_visits
+        counts = record_former(self.connection, page_id, before, differences, visits, record.visit_time)
+        return differences if counts else []
 
     def write(self, bounds: BoilerplateBounds) -> None:
         """Write, after all pages, names, search tokens, structures, change log and the decisions about boilerplate."""
@@ -591,6 +599,7 @@ class _Batch:
         self.tokens.write()
         self.structures.write(self.change_log)
         self.change_log.write()
+        self.events.write()
         self.boilerplate.write(bounds, self.change_log, datetime.now(UTC))
 
 
@@ -600,8 +609,18 @@ def _check_writable(engine: Engine) -> None:
         connection.execute(delete(crawl).where(false()))
 
 
-def _page_state(comparison: PageComparison, *, named_anew: bool = False) -> PageState:
-    return PageState.CHANGED if comparison.changed or named_anew else PageState.UNCHANGED
+def _page_state(comparison: PageComparison, *, renamed: bool = False) -> PageState:
+    return PageState.CHANGED if comparison.changed or renamed else PageState.UNCHANGED
+
+
+def _event_kind(saved: SavedVisit, stored: StoredPage | None) -> PageEventKind | None:
+    """Return what its publisher has done to a page; None for nothing, or if another method has read it."""
+    if stored is None:
+        return PageEventKind.NEW
+    if stored.retired:
+        return PageEventKind.RETURNED
+    is_changed = saved.state is PageState.CHANGED and saved.other_method is None
+    return PageEventKind.CHANGED if is_changed else None
 
 
 def _with_near_duplicate(saved: SavedVisit, change: NearDuplicateChange) -> SavedVisit:
@@ -913,6 +932,8 @@ class PageLifecycle:
         gone = self._retire(stored, absence.visit_time) if retires else 0
         if retires:
             values |= {"retired_at": absence.visit_time, "page_fingerprint": None}
+            event = PageEvent(absence.visit_time, stored.page_id, stored.site, PageEventKind.RETIRED)
+            self._batch.events.add(event)
         if absence.withdrawn:
             values["html"] = None
         self._update(stored, values)

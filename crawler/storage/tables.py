@@ -441,6 +441,21 @@ former_metadata = Table(
     sqlite_with_rowid=False,
 )
 
+# What visits found of pages, a row for a page and visit. `kind` is `new`, `changed`, `moved`, `retired` or `returned`,
+# `moved_from` the address that the page had before. The rows of a deleted page are deleted with it.
+page_event = Table(
+    "page_event",
+    metadata,
+    _required("visited", UtcDateTime, primary_key=True),
+    _required("page_id", Id, primary_key=True, autoincrement=False, index=True),
+    _required("site", Key),
+    _required("kind", Key),
+    _required("headline", Boolean),  # whether the page has another headline or title
+    Column("moved_from", Text),
+    Index("ix_page_event_site", "site", "visited", "page_id"),
+    sqlite_with_rowid=False,
+)
+
 site = Table("site", metadata, _required("site", Key, primary_key=True), _required("pages", Integer))
 
 # What repeats between the pages of a site, for the cleaning methods that need it.

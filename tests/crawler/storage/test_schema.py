@@ -148,6 +148,7 @@ REVERSALS = {
     "0009": ["DROP TABLE empty_address"],
     "0010": ["DROP TABLE sitemap"],
     "0011": [f"ALTER TABLE page DROP COLUMN {name}" for name in ("description", "keywords", "license")],
+    "0012": ["DROP TABLE page_event"],
 }
 
 
