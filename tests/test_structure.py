@@ -30,7 +30,7 @@ PLAIN_WORDS = frozenset(
     """
     ablation adapters addon addresses alerts annotate annotations answers api app arguments article author authors
     backend base blocks blocksieve boost browser build
-    candidates card check chunks classifier columns compare comparison completion config context
+    candidates card changes check chunks classifier columns compare comparison completion config context copies
     database datatrove date decide default demo descriptions detection diff discovery domains draw
     elements embedded env errors exit explain explanation export exposition extract
     failures feed feeds fetch fetching file files filter filters finish fit folds footnotes formats formulas

@@ -88,7 +88,7 @@ class _CsvWriter:
         self._writer.writerow([column.name for column in EXPORT_COLUMNS[cursor.content]])
 
     def write(self, rows: Sequence[Row]) -> None:
-        self._writer.writerows([[_csv_cell(value) for value in row] for row in rows])
+        self._writer.writerows([[csv_cell(value) for value in row] for row in rows])
 
     def close(self) -> None:
         self._text.flush()
@@ -183,7 +183,7 @@ def _iso_time(value: Any) -> str:
     return str(value.isoformat())
 
 
-def _csv_cell(value: Any) -> Any:
+def csv_cell(value: Any) -> Any:
     """Return a value that no spreadsheet takes for a formula."""
     if isinstance(value, str):
         return f"{_FORMULA_QUOTE}{value}" if value.startswith(_FORMULA_STARTS) else value

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 from scrapy import Request
 from scrapy.utils.request import fingerprint
-from sqlalchemy import bindparam, func, null, select
+from sqlalchemy import and_, bindparam, func, null, or_, select
 
 from crawler import urls
 from crawler.errors import QueryError
@@ -35,10 +35,11 @@ from crawler.storage.tables import site as stored_site
 from crawler.terminal import count_of, format_time, make_console, make_table, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from rich.console import Console
+    from sqlalchemy import CompoundSelect, Table
     from sqlalchemy.engine import Connection
 
     from crawler.reading.text_diff import DiffPart
@@ -179,6 +180,36 @@ def read_history_of(connection: Connection, page_id: int) -> PageHistory:
     return _read_history(connection, row.url, row)
 
 
+def read_revisions(
+    connection: Connection, visits: Sequence[tuple[int, datetime]]
+) -> dict[tuple[int, datetime], PageRevision]:
+    """Return what visits found changed, by the page's id and the time of the visit."""
+    if not visits:
+        return {}
+    page_ids = sorted({page_id for page_id, _ in visits})
+    rows = {row.id: row for row in connection.execute(_SELECT_PAGE.where(page.c.id.in_(page_ids)))}
+    former: defaultdict[int, list[Any]] = defaultdict(list)
+    of_pages = select(former_metadata).where(former_metadata.c.page_id.in_(page_ids))
+    for row in connection.execute(of_pages.order_by(former_metadata.c.name, former_metadata.c.visit)):
+        former[row.page_id].append(row)
+    edits = {page_id: _edits(former[page_id], page_row) for page_id, page_row in rows.items()}
+    changes = {visit: _RevisionTexts() for visit in visits}
+    times = {"pages": page_ids, "times": sorted({visited for _, visited in visits})}
+    for row in connection.execute(_SELECT_CHANGED_TEXTS, times):
+        text = _text_lifetime(row)
+        if (row.page_id, text.first_seen) in changes:
+            changes[row.page_id, text.first_seen].added.append(text)
+        if text.gone is not None and (row.page_id, text.gone) in changes:
+            changes[row.page_id, text.gone].gone.append(text)
+    return {
+        (page_id, visited): replace(
+            _page_revision(visited, texts, first=False), metadata=tuple(edits[page_id].get(visited, ()))
+        )
+        for (page_id, visited), texts in changes.items()
+        if page_id in rows
+    }
+
+
 def _read_history(connection: Connection, url: str, row: Any) -> PageHistory:
     addresses = dict.fromkeys([urls.without_credentials(url), *([row.url] if row else [])])
     requests = tuple(
@@ -210,8 +241,11 @@ def _read_history(connection: Connection, url: str, row: Any) -> PageHistory:
 
 def _read_edits(connection: Connection, page_row: Any) -> dict[datetime, list[MetadataEdit]]:
     """Return what replaced the former values of a page's metadata, by the time of the visit that found it."""
+    return _edits(connection.execute(_SELECT_FORMER, {"page": page_row.id}).all(), page_row)
+
+
+def _edits(rows: Sequence[Any], page_row: Any) -> dict[datetime, list[MetadataEdit]]:
     edits: defaultdict[datetime, list[MetadataEdit]] = defaultdict(list)
-    rows = connection.execute(_SELECT_FORMER, {"page": page_row.id}).all()
     for row, following in zip_longest(rows, rows[1:]):
         is_last = following is None or following.name != row.name
         new = getattr(page_row, row.name) if is_last else following.value
@@ -329,14 +363,14 @@ _SELECT_REQUESTS = select(
     request.c.key < bindparam("behind"),
 )
 
-_LIFETIME_COLUMNS = ("position", "kind", "first_seen", "last_seen", "gone_at")
+_LIFETIME_COLUMNS = ("page_id", "position", "kind", "first_seen", "last_seen", "gone_at")
 
-_SELECT_TEXTS = (
-    select(
-        block.c.id.label("block_id"), null().label("of"), block.c.text, *(block.c[name] for name in _LIFETIME_COLUMNS)
-    )
-    .where(block.c.page_id == bindparam("page"))
-    .union_all(
+
+def _select_texts(condition: Callable[[Table], Any]) -> CompoundSelect[Any]:
+    """Return the query for the texts of pages, of which blocks and sightings meet a condition."""
+    columns = (block.c[name] for name in _LIFETIME_COLUMNS)
+    own = select(block.c.id.label("block_id"), null().label("of"), block.c.text, *columns).where(condition(block))
+    repeats = (
         select(
             sighting.c.block_id,
             page.c.url,
@@ -345,9 +379,19 @@ _SELECT_TEXTS = (
         )
         .join(block, block.c.id == sighting.c.block_id)
         .join(page, page.c.id == block.c.page_id)
-        .where(sighting.c.page_id == bindparam("page"))
+        .where(condition(sighting))
     )
-)
+    return own.union_all(repeats)
+
+
+def _has_changed(table: Table) -> Any:
+    pages: Any = bindparam("pages", expanding=True)
+    times: Any = bindparam("times", expanding=True)
+    return and_(table.c.page_id.in_(pages), or_(table.c.first_seen.in_(times), table.c.gone_at.in_(times)))
+
+
+_SELECT_TEXTS = _select_texts(lambda table: table.c.page_id == bindparam("page"))
+_SELECT_CHANGED_TEXTS = _select_texts(_has_changed)
 
 
 @dataclass(slots=True)
@@ -388,10 +432,15 @@ def _page_revision(visited: datetime, changes: _RevisionTexts, *, first: bool) -
 def _pair_edits(gone: Sequence[TextLifetime], added: Sequence[TextLifetime]) -> tuple[TextEdit, ...]:
     """Pair removed texts with added ones, the most similar first; of equally similar pairs the closest first."""
     old, new = [count_words(text.text) for text in gone], [count_words(text.text) for text in added]
+    old_sizes = [words.total() for words in old]
+    new_sizes = [words.total() for words in new]
     pairs = sorted(
         (-alike, abs(gone[i].position - added[j].position), i, j)
         for i, j in _candidate_pairs(gone, added)
-        if gone[i].kind == added[j].kind and (alike := dice_similarity(old[i], new[j])) >= _SIMILARITY_MIN
+        # The coefficient is at most twice the share of the shorter text in both: this spares most comparisons.
+        if gone[i].kind == added[j].kind
+        and 2 * min(old_sizes[i], new_sizes[j]) >= _SIMILARITY_MIN * (old_sizes[i] + new_sizes[j])
+        and (alike := dice_similarity(old[i], new[j])) >= _SIMILARITY_MIN
     )
     taken_old: set[int] = set()
     taken_new: set[int] = set()

@@ -22,10 +22,11 @@ from crawler.storage.database import read_transaction
 from crawler.web.api import DESCRIPTION_PATH, describe_api
 from crawler.web.guard import FRAME_POLICY, Access, Guard
 from crawler.web.live import LiveFigures
-from crawler.web.records import Problem, Question
+from crawler.web.records import ChangesQuestion, Problem, Question
 from crawler.web.render import Renderer, read_static
 from crawler.web.routes import View, make_views
 from crawler.web.snapshot import DatabaseSnapshot
+from crawler.web.views.changes import read_changes_view
 from crawler.web.views.originals import OriginalQuestion, render_original
 from crawler.web.views.pages import find_page
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
     from starlette.requests import Request
     from starlette.types import ASGIApp
+
+    from crawler.web.records import ChangesAnswer
 
 logger = logging.getLogger(__name__)
 
@@ -87,6 +90,7 @@ def make_app(engine: Engine, settings: BaseSettings, access: Access) -> ASGIApp:
     original = _guarded(_original(answering), renderer.problem)
     routes += [
         Route(DESCRIPTION_PATH, _description(answering.views)),
+        Route("/changes.atom", _guarded(_feed(answering, renderer), renderer.problem)),
         Route("/page", _guarded(_page_at_address(answering), renderer.problem)),
         Route("/pages/{page}/original", original),
         Route("/live", live.stream),
@@ -130,6 +134,21 @@ def _original(answering: Answering) -> _Endpoint:
         question = _read_question(request, OriginalQuestion)
         document = await answering.run(lambda: answering.read(lambda snapshot: render_original(snapshot, question)))
         return Response(document, media_type="text/html", headers={"Content-Security-Policy": FRAME_POLICY})
+
+    return answer
+
+
+def _feed(answering: Answering, renderer: Renderer) -> _Endpoint:
+    async def answer(request: Request) -> Response:
+        question = _read_question(request, ChangesQuestion)
+
+        def work() -> str:
+            def read(snapshot: DatabaseSnapshot) -> ChangesAnswer:
+                return read_changes_view(snapshot, question)
+
+            return renderer.feed(request, question, answering.read(read))
+
+        return Response(await answering.run(work), media_type="application/atom+xml")
 
     return answer
 

@@ -279,6 +279,10 @@ class TextChange(Record, frozen=True):
     text: str
     words: list[DiffWords]
 
+    def shortened(self, text: str, words: list[DiffWords]) -> TextChange:
+        """Return the change with a shorter text and shorter words."""
+        return TextChange(self.change, self.kind, text, words)
+
 
 class MetadataChange(Record, frozen=True):
     """Another `headline`, `stated title`, `title`, `author` or `date`; null if the page had none, or has none now."""
@@ -339,6 +343,173 @@ class PageAnswer(_DescribedPage, frozen=True):
     copies: list[Copy]
     revisions: list[Revision]
     requests: list[PageVisit]
+
+
+# Changes
+
+
+class ChangesQuestion(PagedQuestion, frozen=True):
+    """The events of a site, of pages that state a section, of a kind, and of a range of days (UTC)."""
+
+    site: Word = ""
+    section: Word = ""
+    kind: Annotated[
+        str, Meta(max_length=20, description="new, changed, headline, moved, retired or returned; empty for all")
+    ] = ""
+    since: Annotated[str, Meta(max_length=10, description="the first day, as 2026-05-01")] = ""
+    until: Annotated[str, Meta(max_length=10, description="the last day")] = ""
+
+
+class DayOfSite(Record, frozen=True):
+    """The events of a site on a day (UTC); `headlines` are those with another headline or title."""
+
+    day: date
+    site: str
+    events: int
+    kinds: dict[str, int]
+    headlines: int
+
+
+class ChangedPage(Record, frozen=True):
+    """What a visit found of a page: it was `new`, `changed`, `moved`, `retired` or `returned`.
+
+    `headline` says that it has another headline or title, `moved_from` is its former address. `texts` counts the texts
+    that were added, edited or gone; `changes` are the first of them, with long runs of words cut. Of a headline and a
+    stated title that both changed, `metadata` has the headline. `id` never changes.
+    """
+
+    id: str
+    visited: datetime
+    kind: str
+    headline: bool
+    moved_from: str | None
+    page: int
+    url: str
+    site: str
+    title: str | None
+    section: str | None
+    language: str | None
+    description: str | None
+    texts: int
+    metadata: list[MetadataChange]
+    changes: list[TextChange]
+
+
+class ChangesAnswer(Record, frozen=True):
+    """Events, the latest first.
+
+    `days` counts them by day and site, on the first page of the list and without a section: all of them
+    (`all_counted`), or the latest 10,000.
+    """
+
+    days: list[DayOfSite]
+    all_counted: bool
+    changes: list[ChangedPage]
+    next: str | None
+
+
+# Copies
+
+
+class CopiesQuestion(PagedQuestion, frozen=True):
+    """The pairs of all sites, or those of one."""
+
+    site: Word = ""
+
+
+class SiteCopiesRecord(Record, frozen=True):
+    """What `site` repeats of `original`, whose texts were stored first.
+
+    `articles` are pages that repeat 60 words or more of one page, `pages` all that repeat a text of five words or more.
+    `first` and `latest` are when a repeated text was first seen.
+    """
+
+    original: str
+    site: str
+    articles: int
+    pages: int
+    texts: int
+    first: datetime
+    latest: datetime
+
+
+class SiteCopiesList(Record, frozen=True):
+    """Pairs of sites, those with most articles first, as they were when counted; at most 1,000."""
+
+    pairs: list[SiteCopiesRecord]
+    counted: datetime
+    next: str | None
+
+
+class CopyPairQuestion(PagedQuestion, frozen=True, kw_only=True):
+    """Two sites: the original, and the one that repeats it."""
+
+    original: Word
+    site: Word
+
+
+class CopiedPageRecord(Record, frozen=True):
+    """One of the two pages of a copy."""
+
+    id: int
+    url: str
+    title: str | None
+    language: str | None
+    published: str | None
+    first_seen: datetime
+
+
+class PageCopiesRecord(Record, frozen=True):
+    """A page that repeats another one.
+
+    It is an `article` if it repeats 60 words or more. `distance` is in bits if it nearly repeats the whole page.
+    """
+
+    original: CopiedPageRecord
+    copy: CopiedPageRecord
+    texts: int
+    words: int
+    article: bool
+    distance: int | None
+
+
+class CopyPairs(Record, frozen=True):
+    """Pages of `site` that repeat `original`, earliest stored first; an answer looks through 2,000 pages."""
+
+    original: str
+    site: str
+    copies: list[PageCopiesRecord]
+    next: str | None
+
+
+class BesideQuestion(PageQuestion, frozen=True, kw_only=True):
+    """A page, and the one that it repeats (`other`)."""
+
+    other: RowNumber
+
+
+class TextBeside(Record, frozen=True):
+    """A text of both pages, or of one: then the other is null. `words` say how they differ, empty if they do not."""
+
+    original: str | None
+    copy: str | None
+    words: list[DiffWords]
+
+
+class CopyPair(Record, frozen=True):
+    """Two pages."""
+
+    original: CopiedPageRecord
+    copy: CopiedPageRecord
+
+
+class Beside(Record, frozen=True):
+    """Two pages side by side, in the order of the copy, without boilerplate; at most 1,000 texts of each."""
+
+    pair: CopyPair
+    texts: list[TextBeside]
+    identical: int
+    edited: int
 
 
 # Search

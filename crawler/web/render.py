@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 import shlex
 from base64 import urlsafe_b64encode
+from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
+from uuid import NAMESPACE_OID, uuid5
 
 from jinja2 import ChoiceLoader, PackageLoader
 from msgspec.structs import fields
@@ -28,11 +31,19 @@ from crawler.web.views.originals import usable_methods
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
+    from datetime import date
 
     from starlette.requests import Request
 
-    from crawler.web.records import Question, Record, SearchQuestion
+    from crawler.web.records import (
+        ChangedPage,
+        ChangesAnswer,
+        ChangesQuestion,
+        DayOfSite,
+        Question,
+        Record,
+        SearchQuestion,
+    )
     from crawler.web.routes import View
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
@@ -92,19 +103,25 @@ class Renderer:
             "methods": usable_methods(),
             "meanings": {reason.value: reason.meaning for reason in Reason},
             "bars": bars,
+            "epoch": datetime.fromtimestamp(0, UTC),
             "page_facts": _PAGE_FACTS,
         }
         self._environment.filters |= {
+            "by_day": _by_day,
             "bytes": _format_bytes,
             "dict_with": _dict_with,
+            "command": shlex.join,
             "duration": _format_duration,
+            "grid": change_grid,
             "given": _given_values,
             "language_tag": language_tag,
+            "long_day": _long_day,
             "plain": plain_text,
             "query": urlencode,
             "search_command": search_command,
             "segment": _segment,
             "sentence_time": _sentence_time,
+            "urn": _urn,
             "words": _words,
         }
 
@@ -115,6 +132,11 @@ class Renderer:
         template = self._environment.get_template(f"{view.name}.html.j2")
         context = _context(request) | {"it": answer, "asked": question, "json_address": f"{json_address}{query}"}
         return template.render(context)
+
+    def feed(self, request: Request, question: ChangesQuestion, answer: ChangesAnswer) -> str:
+        """Return the Atom feed of an answer; its addresses are those under which the server was asked."""
+        template = self._environment.get_template("changes.atom.j2")
+        return template.render(it=answer, asked=question, base=str(request.base_url).rstrip("/"))
 
     def problem(self, request: Request, status: int, sentence: str) -> Response:
         """Return the page that says why there is no answer."""
@@ -135,6 +157,49 @@ def bars(values: Sequence[int], labels: Sequence[str], width: int) -> list[Bar]:
         Bar(place * width, round(_BAR_HEIGHT - height, 1), round(height, 1), f"{label}: {value:,}")
         for place, (value, height, label) in enumerate(zip(values, heights, labels, strict=True))
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeGrid:
+    """The events by site and day: the latest days, and for each of the sites with most events their numbers."""
+
+    days: list[date]
+    rows: list[tuple[str, list[DayOfSite | None], int]]
+    sites: int
+
+    @property
+    def names(self) -> list[str]:
+        """The heads of the columns of the days."""
+        return [f"#{day:%a} {day.day} {day:%b}" for day in self.days]
+
+
+def change_grid(days: Sequence[DayOfSite], days_max: int = 7, sites_max: int = 20) -> ChangeGrid:
+    """Return the grid of the latest days on which something happened."""
+    latest = sorted({row.day for row in days})[-days_max:]
+    by_place = {(row.site, row.day): row for row in days if row.day in latest}
+    sums: Counter[str] = Counter()
+    for (site, _), row in by_place.items():
+        sums[site] += row.events
+    largest = sums.most_common(sites_max)
+    rows = [(site, [by_place.get((site, day)) for day in latest], total) for site, total in largest]
+    return ChangeGrid(latest, rows, len(sums))
+
+
+def _by_day(changes: Sequence[ChangedPage]) -> list[tuple[date, list[tuple[str, list[ChangedPage]]]]]:
+    """Return the events by day and site, in the order in which they come."""
+    days: dict[date, dict[str, list[ChangedPage]]] = {}
+    for change in changes:
+        days.setdefault(change.visited.date(), {}).setdefault(change.site, []).append(change)
+    return [(day, list(sites.items())) for day, sites in days.items()]
+
+
+def _long_day(day: date) -> str:
+    return f"{day:%A}, {day.day} {day:%B %Y}"
+
+
+def _urn(name: str) -> str:
+    """Return the address of an event that never changes."""
+    return uuid5(NAMESPACE_OID, name).urn
 
 
 def _format_bytes(size: float) -> str:

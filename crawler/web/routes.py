@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from crawler.web import records
 from crawler.web.snapshot import CachedValue
 from crawler.web.views.blocks import read_block, read_families
+from crawler.web.views.changes import read_changes_view
+from crawler.web.views.copies import read_beside, read_copies, read_copy_pairs
 from crawler.web.views.originals import read_methods
 from crawler.web.views.overview import read_crawls, read_overview
 from crawler.web.views.pages import read_page
@@ -40,10 +42,43 @@ class View:
         return "/api/overview" if self.path == "/" else f"/api{self.path}"
 
 
+# The views that are not in the menu and keep nothing.
+_DETAILS = (
+    View("site", "/sites/{site}", records.SiteQuestion, records.SiteRecord, read_site, "One site"),
+    View("page", "/pages/{page}", records.PageQuestion, records.PageAnswer, read_page, "One page"),
+    View("block", "/blocks/{block}", records.BlockQuestion, records.BlockAnswer, read_block, "One block"),
+    View(
+        "copies_of_site",
+        "/copies/{original}/{site}",
+        records.CopyPairQuestion,
+        records.CopyPairs,
+        read_copy_pairs,
+        "Copies of a site",
+    ),
+    View(
+        "beside",
+        "/pages/{page}/beside/{other}",
+        records.BesideQuestion,
+        records.Beside,
+        read_beside,
+        "Two pages",
+    ),
+    View(
+        "methods",
+        "/pages/{page}/methods",
+        records.ComparisonQuestion,
+        records.SideBySide,
+        read_methods,
+        "Two methods",
+    ),
+)
+
+
 def make_views() -> list[View]:
     """Return the views of an application, in the order of its menu."""
     totals: CachedValue[records.Totals] = CachedValue(60)
     families: CachedValue[records.Families] = CachedValue(300)
+    copies: CachedValue[records.SiteCopiesList] = CachedValue(300)
     groups: CachedValue[list[records.FailureGroup]] = CachedValue(30)
 
     def overview(snapshot: DatabaseSnapshot, question: records.Nothing) -> records.Overview:
@@ -52,12 +87,27 @@ def make_views() -> list[View]:
     def cached_families(snapshot: DatabaseSnapshot, question: records.Nothing) -> records.Families:
         return families.read(lambda: read_families(snapshot, question))
 
+    def cached_copies(snapshot: DatabaseSnapshot, question: records.CopiesQuestion) -> records.SiteCopiesList:
+        return read_copies(snapshot, question, copies)
+
     def failures(snapshot: DatabaseSnapshot, question: records.PagedQuestion) -> records.Failures:
         return read_failures(snapshot, question, groups)
 
     return [
         View("overview", "/", records.Nothing, records.Overview, overview, "Overview", in_menu=True),
         View("sites", "/sites", records.SitesQuestion, records.SiteList, read_sites, "Sites", in_menu=True),
+        View(
+            "changes",
+            "/changes",
+            records.ChangesQuestion,
+            records.ChangesAnswer,
+            read_changes_view,
+            "Changes",
+            in_menu=True,
+        ),
+        View(
+            "copies", "/copies", records.CopiesQuestion, records.SiteCopiesList, cached_copies, "Copies", in_menu=True
+        ),
         View("search", "/search", records.SearchQuestion, records.SearchAnswer, read_search, "Search", in_menu=True),
         View("families", "/families", records.Nothing, records.Families, cached_families, "Families", in_menu=True),
         View("failures", "/failures", records.PagedQuestion, records.Failures, failures, "Failures", in_menu=True),
@@ -72,15 +122,5 @@ def make_views() -> list[View]:
         ),
         View("settings", "/settings", records.Nothing, records.SettingList, read_settings, "Settings", in_menu=True),
         View("crawls", "/crawls", records.PagedQuestion, records.CrawlList, read_crawls, "Crawls"),
-        View("site", "/sites/{site}", records.SiteQuestion, records.SiteRecord, read_site, "One site"),
-        View("page", "/pages/{page}", records.PageQuestion, records.PageAnswer, read_page, "One page"),
-        View("block", "/blocks/{block}", records.BlockQuestion, records.BlockAnswer, read_block, "One block"),
-        View(
-            "methods",
-            "/pages/{page}/methods",
-            records.ComparisonQuestion,
-            records.SideBySide,
-            read_methods,
-            "Two methods",
-        ),
+        *_DETAILS,
     ]

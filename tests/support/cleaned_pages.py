@@ -46,18 +46,23 @@ STRUCTURED = f"""<!doctype html><html><head><title>Ferries</title></head><body>{
 <p>{SENTENCE.format(n=5)}</p></article></body></html>"""
 
 
-def visit(number, body=None, day=0, method="default", structure=False, dropped=()):
-    """The visit of a page, cleaned and fingerprinted; the texts in `dropped` are not kept."""
-    body = (html(number) if body is None else body).encode()
-    page = parse(body, address(number))
+def visit(number, body=None, day=0, **values):
+    """The visit of a page, cleaned and fingerprinted; `values` are those of `visit_at`."""
+    return visit_at(address(number), html(number) if body is None else body, day, **values)
+
+
+def visit_at(url, body, day=0, *, method="default", structure=False, dropped=()):
+    """The visit of a page at any address; the texts in `dropped` are not kept."""
+    body = body.encode()
+    page = parse(body, url)
     cleaned = clean(page, method=method)
     if dropped:
         cleaned = without(cleaned, dropped)
     fingerprints = Fingerprinter().fingerprint(cleaned.decisions)
-    fetched = FetchedPage(address(number), body, page, Metadata())
+    fetched = FetchedPage(url, body, page, Metadata())
     page_structure = PageStructure.of(cleaned) if structure else None
     processed = ProcessedPage(fetched, cleaned, fingerprints.blocks, fingerprints.fingerprint, page_structure)
-    return Visit(address(number), START + timedelta(days=day), Outcome.PAGE, 200, page=processed)
+    return Visit(url, START + timedelta(days=day), Outcome.PAGE, 200, page=processed)
 
 
 def without(cleaned, texts):

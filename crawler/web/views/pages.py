@@ -118,7 +118,7 @@ def read_page(snapshot: DatabaseSnapshot, question: PageQuestion) -> PageAnswer:
         near_duplicates=list(map(page_link, connection.execute(_SELECT_NEAR, key))),
         texts=list(map(_shown_text, connection.execute(_SELECT_TEXTS, key))),
         copies=_copies(connection, question.page),
-        revisions=[_revision(revision) for revision in reversed(history.revisions[-CUT:])],
+        revisions=[revision_record(revision) for revision in reversed(history.revisions[-CUT:])],
         requests=[
             PageVisit(
                 crawl=visit.crawl,
@@ -172,7 +172,8 @@ def _copies(connection: Connection, page_id: int) -> list[Copy]:
     ]
 
 
-def _revision(revision: PageRevision) -> Revision:
+def revision_record(revision: PageRevision) -> Revision:
+    """Return what a visit found changed, with its first 100 texts."""
     changes = [] if revision.first else sorted(_changes(revision), key=lambda change: change[0])
     return Revision(
         visited=revision.visited,

@@ -101,6 +101,12 @@ def serving():
     return served
 
 
+@pytest.fixture(scope="session")
+def ask_port():
+    """Ask the server at a port for a path."""
+    return ask_at
+
+
 @pytest.fixture
 def ask(port):
     """Ask the server for a path."""

@@ -11,6 +11,7 @@ from cleaned_pages import address, visit
 from playwright.sync_api import expect, sync_playwright
 from shown_pages import ATTACK, HOSTILE, fill
 from sqlalchemy import update
+from web_answers import path_of
 
 from crawler.storage.database import opened_engine
 from crawler.storage.store import Store
@@ -19,7 +20,7 @@ from crawler.web.routes import make_views
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
 RUN_AXE = "axe.run(document, {iframes: false}).then(found => found.violations.map(one => [one.id, one.nodes[0].html]))"
-PATHS = [view.path.format(site="example.org", page=2, block=1) for view in make_views()]
+PATHS = [path_of(view, page=2, other=3) for view in make_views()]
 PATHS += ["/search?q=ferryman&language=en", "/search?q=%22", "/nowhere", f"/pages/{ATTACK}", "/pages/61"]
 LOOKS = {"phone, dark": (390, "dark"), "wide, light": (1_400, "light")}
 MILLISECONDS = 300_000

@@ -17,8 +17,9 @@ from crawler.web.snapshot import DatabaseSnapshot
 from crawler.web.views.pages import find_page
 
 VALUES = {"site": {"site": "example.org"}, "page": {"page": 2}, "block": {"block": 1}, "methods": {"page": 2}}
-# Both are read once in minutes, and kept.
-CACHED = {"overview": "count(*)", "families": "GROUP BY"}
+VALUES |= {"copies_of_site": {"site": "example.org", "original": "example.net"}, "beside": {"page": 2, "other": 3}}
+# They are read once in minutes, and kept.
+CACHED = {"overview": "count(*)", "families": "GROUP BY", "copies": "GROUP BY"}
 LARGE = re.compile(
     r"\bSCAN (page|block|sighting|request|origin)\b(?! USING (COVERING )?INDEX ix_)"
     r"|Seq Scan on (page|block|sighting|request|block_tokens|fingerprint|document_frequency)\b"

@@ -1,5 +1,6 @@
 """`scrapy duplicates`."""
 
+import csv
 import json
 import os
 import pty
@@ -12,7 +13,7 @@ import pytest
 from sqlalchemy import insert
 
 from crawler.storage.database import opened_engine
-from crawler.storage.tables import block, near_duplicate_page, sighting
+from crawler.storage.tables import block, near_duplicate_page, page, sighting
 
 HOSTILE = "[/b]\x1b[2J a text of nobody"
 
@@ -112,3 +113,22 @@ def test_unknown_ids_and_urls_are_an_error(scrapy, database, arguments, code, me
     failed = scrapy("duplicates", *arguments)
     assert (failed.returncode, failed.stdout.count("Traceback")) == (code, 0)
     assert message in failed.stderr + failed.stdout
+
+
+def test_the_pages_that_two_sites_repeat_are_printed_as_csv(scrapy, repeated):
+    with opened_engine(f"sqlite:///{repeated}") as engine, engine.begin() as connection:
+        connection.execute(block.update().where(block.c.id == 1).values(words=7))
+        connection.execute(page.update().where(page.c.id == 2).values(title="=1+1"))
+    listed = scrapy("duplicates", "--between", "b.example", "https://a.example/1")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    (row,) = csv.DictReader(listed.stdout.splitlines())
+    assert (row["original_url"], row["copy_url"]) == ("https://a.example/1", "https://b.example/1")
+    assert (row["texts"], row["article"], row["distance"], row["copy_title"]) == ("1", "False", "2", "'=1+1")
+    assert [json.loads(scrapy("duplicates", "--between", "a.example", "b.example", "--json").stdout)[0]["texts"]] == [1]
+
+
+def test_between_needs_sites_that_are_stored(scrapy, repeated):
+    refused = scrapy("duplicates", "--between", "a.example", "b.exmaple")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "b.exmaple" in refused.stderr
+    assert scrapy("duplicates", "--between", "a.example", "b.example", "--block", "1").returncode == 2
