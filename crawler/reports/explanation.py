@@ -31,7 +31,7 @@ _KIND_WIDTH = 10
 _MIN_TEXT_CELLS = 20
 _MAX_TEXT_CHARS = 1_000  # of a text that is cut to one line
 _MAX_PATH = 300
-_MAX_VALUE_CHARS = 300  # of a field of the metadata
+_MAX_VALUE_CELLS = 300  # of a field of the metadata
 
 
 def print_explanation(source: PageToExplain, explanation: Explanation, max_rows: int) -> None:
@@ -68,7 +68,7 @@ def _metadata_rows(metadata: Metadata) -> Iterator[tuple[str, str, str]]:
     for name, value in asdict(metadata).items():
         text = ", ".join(value) if isinstance(value, tuple) else value
         if text and name != "sources":
-            yield name.replace("_", " "), printable(text[:_MAX_VALUE_CHARS]), metadata.sources.get(name, "")
+            yield name.replace("_", " "), cut_text(text, _MAX_VALUE_CELLS), metadata.sources.get(name, "")
 
 
 def explanation_record(source: PageToExplain, explanation: Explanation) -> dict[str, Any]:

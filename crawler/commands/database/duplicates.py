@@ -20,6 +20,7 @@ from crawler.storage import queries
 from crawler.storage.database import read_transaction
 from crawler.terminal import (
     count_of,
+    cut_text,
     expect_no_arguments,
     make_console,
     make_table,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 _ID_MAX = 2**63 - 1
 _LARGEST = 20
-_BEGINNING_CHARS = 60
+_BEGINNING_CELLS = 60
 _BETWEEN_COLUMNS = (
     "original_site copy_site original_url copy_url original_title copy_title original_first_seen copy_first_seen "
     "original_published copy_published texts words article distance"
@@ -141,7 +142,7 @@ def _between_row(row: PageCopies) -> dict[str, Any]:
 
 def _print_largest(out: Console, groups_by_kind: dict[str, list[queries.GroupSummary]]) -> None:
     for name, rows in groups_by_kind.items():
-        cells = [(group.size, group.block_id, group.url, group.text[:_BEGINNING_CHARS]) for group in rows]
+        cells = [(group.size, group.block_id, group.url, cut_text(group.text, _BEGINNING_CELLS)) for group in rows]
         if cells:
             out.print(make_table(f"Most repeated {name}", _COLUMNS, cells))
         else:

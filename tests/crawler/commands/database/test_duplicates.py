@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import processes
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 
 from crawler.storage.database import opened_engine
 from crawler.storage.tables import block, near_duplicate_page, page, sighting
@@ -36,6 +36,14 @@ def test_the_largest_families_are_listed(scrapy, repeated):
     assert (listed.returncode, listed.stderr) == (0, "")
     for part in ("Most repeated blocks", "a text of a.example", "Most repeated pages", "https://a.example/1"):
         assert part in listed.stdout
+
+
+def test_the_beginning_of_a_long_text_ends_at_a_word(scrapy, repeated):
+    with opened_engine(f"sqlite:///{repeated}") as engine, engine.begin() as connection:
+        connection.execute(update(block).where(block.c.id == 1).values(text="The river rose in the night. " * 9))
+    lines = scrapy("duplicates").stdout.splitlines()
+    (row,) = [line for line in lines if "The river" in line]
+    assert "The river rose in the night. The river rose in the night…" in row
 
 
 def test_a_block_is_shown_with_the_words_that_differ_and_no_control_characters(scrapy, repeated):
