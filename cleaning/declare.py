@@ -30,8 +30,8 @@ _FALSE = frozenset({"0", "false", "no", "off", ""})
 _SPACES_AND_COMMAS = re.compile(r"[\s,]+")
 
 Value = TypeVar("Value")
-Default = TypeVar("Default")
-Choice = TypeVar("Choice", bound=str)
+_Default = TypeVar("_Default")
+_Choice = TypeVar("_Choice", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Option:
         return self.default is MISSING
 
 
-def option(default: Default, option_type: OptionType[Value], help_text: str) -> Default | Value:
+def option(default: _Default, option_type: OptionType[Value], help_text: str) -> _Default | Value:
     """Declare an option. A default of None stands for an option that was not given."""
     metadata = {"default": default, "type": option_type, "help": help_text}
     if isinstance(default, dict):  # which a dataclass refuses as a shared default
@@ -136,10 +136,10 @@ def switch() -> OptionType[bool]:
     return OptionType("true or false", "true or false", _to_bool, (bool,))
 
 
-def one_of(choices: tuple[Choice, ...]) -> OptionType[Choice]:
+def one_of(choices: tuple[_Choice, ...]) -> OptionType[_Choice]:
     """One of several words."""
 
-    def convert(raw_value: object) -> Choice:
+    def convert(raw_value: object) -> _Choice:
         for choice in choices:
             if choice == str(raw_value):
                 return choice

@@ -92,7 +92,7 @@ def _html_reply(html: str, status: int = 200) -> Reply:
 
 def _listing_replies(pages: SitePages) -> Iterator[tuple[str, Reply]]:
     for section, entries in pages.sections.items():
-        for page in range(1, page_count(entries) + 1):
+        for page in range(1, _page_count(entries) + 1):
             yield _listing_path(section, page), _html_reply(pages.listing(section, page))
         # Some scrapers request the first page by its number.
         yield f"{_listing_path(section)}&page=1", _html_reply(pages.listing(section, 1))
@@ -147,7 +147,7 @@ class SitePages:
     def listing(self, section: str, page: int) -> str:
         """Return one page of a section, counted from 1. The last page has no `Next »`."""
         entries = self.sections[section][(page - 1) * _LINKS_PER_PAGE : page * _LINKS_PER_PAGE]
-        next_page = page + 1 if page < page_count(self.sections[section]) else None
+        next_page = page + 1 if page < _page_count(self.sections[section]) else None
         pagination = f'<a href="{escape(_listing_path(section, next_page))}">Next »</a>' if next_page else ""
         fields = {"subsections": _section_links(self.subsections(section)), "pagination": pagination}
         return self._list_page(_readable(section), entries, fields, _breadcrumbs(section))
@@ -243,7 +243,7 @@ def _author_paths(author: Author) -> tuple[str, str]:
     return f"/?expert={name}", f"/expert/{name}/{author.expert_id}"
 
 
-def page_count(entries: Sequence[ListingEntry]) -> int:
+def _page_count(entries: Sequence[ListingEntry]) -> int:
     return -(-len(entries) // _LINKS_PER_PAGE)
 
 

@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 _SUMMARY_VERSION = 1
 """Increased when a name is removed or changes its meaning, but not when one is added."""
 
-STDOUT = "-"
+_STDOUT = "-"
 _TABLE_CHARS = 100
 
 
@@ -66,7 +66,7 @@ class SummaryExtension:
         target = config_of(crawler).summary
         if not target:
             raise NotConfigured
-        return cls(crawler, None if target == STDOUT else writable_path("SUMMARY", target))
+        return cls(crawler, None if target == _STDOUT else writable_path("SUMMARY", target))
 
     def _write(self) -> None:
         line = json.dumps(_summarise(self._crawler))
@@ -176,13 +176,13 @@ class EndTable:
 
     def _log_table(self) -> None:
         summary = _summarise(self._crawler)
-        lines = "".join(f"\n{line}" for line in format_table(table_rows(summary)))
+        lines = "".join(f"\n{line}" for line in _format_table(_table_rows(summary)))
         logger.info("The crawl ended (%s):%s", summary["finish_reason"], lines)
         for warning in summary["warnings"]:
             logger.warning("%s%s", warning[0].upper(), warning[1:])
 
 
-def table_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _table_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the rows of the table for people, of the summary of a crawl. Each visit is counted in one row."""
     visits, pages = summary["visits"], summary["pages"]
     refused = {name: visits[name] for name in Outcome if name in REFUSAL_OUTCOMES}
@@ -206,7 +206,7 @@ def table_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [row for row in rows if row[0] not in optional or row[1] not in {"", "0"}]
 
 
-def format_table(rows: Sequence[tuple[str, str]]) -> list[str]:
+def _format_table(rows: Sequence[tuple[str, str]]) -> list[str]:
     """Return the lines of a table of names and values; a long value has several."""
     width = max(len(name) for name, _ in rows)
     indent = " " * (width + 4)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _REPLACED = "replaced"
-KILLED = "killed"
+_KILLED = "killed"
 QUEUELESS_PROMISE_SECONDS = 3_600
 """How long a crawl without a queue counts as running after its last sign of life."""
 
@@ -163,7 +163,7 @@ def promise_work(connection: Connection, crawl_id: int) -> None:
 def _end_killed_crawls(connection: Connection) -> None:
     """End the crawls that cannot be continued; a crawl that still runs corrects this at its end."""
     now = database_now(connection)
-    values = {"state": CrawlState.FINISHED.value, "finished": now, "reason": KILLED, "active_until": None}
+    values = {"state": CrawlState.FINISHED.value, "finished": now, "reason": _KILLED, "active_until": None}
     connection.execute(update(crawl).where(_is_killed(now)).values(values))
 
 

@@ -59,7 +59,7 @@ _MODULUS = 1 << 64
 ONLY_ON = "only_on"
 
 # SQLite takes 32,766 bound values in a statement, PostgreSQL 65,535.
-BATCH_SIZE = 10_000
+_BATCH_SIZE = 10_000
 
 
 class Bits64(TypeDecorator[int]):
@@ -116,7 +116,7 @@ def unsigned(number: int) -> int:
     return number % _MODULUS
 
 
-def batched(items: Sequence[_Item], size: int = BATCH_SIZE) -> Iterator[Sequence[_Item]]:
+def batched(items: Sequence[_Item], size: int = _BATCH_SIZE) -> Iterator[Sequence[_Item]]:
     """Yield the items in parts of at most `size`, few enough for one statement; nothing for no items."""
     for start in range(0, len(items), size):
         yield items[start : start + size]

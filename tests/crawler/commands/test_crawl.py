@@ -10,7 +10,7 @@ from scrapy.settings import Settings
 
 from cleaning.blocks import Reason
 from crawler.commands.crawl import CrawlEntryPoint
-from crawler.monitoring.summary import format_table
+from crawler.monitoring.summary import _format_table
 
 LISTING = "".join(
     f'<a href="/news/{n}-a-story-about-the-river">A story about the river {n}</a>' for n in range(10_000, 10_004)
@@ -97,7 +97,7 @@ def test_the_log_of_a_crawl_fits_on_a_screen(section, stored):
 
 def test_a_long_row_of_the_table_is_wrapped():
     dropped = dict.fromkeys(Reason, 1_234)
-    lines = format_table(
+    lines = _format_table(
         [("pages", "0"), ("dropped", ", ".join(f"{name} {count:,}" for name, count in dropped.items()))]
     )
     assert len(lines) > 5
