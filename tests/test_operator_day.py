@@ -160,7 +160,8 @@ def expect_limits(day, health, errors):
     assert 4 <= len(limited.paths(429)) < PAGES
     assert "127.0.0.8 has refused after 3 pauses in a row, more than FRONTIER_MAX_ATTEMPTS=3" in errors
     (sentence,) = health["limited"]["sentences"]
-    number = re.fullmatch(rf"{re.escape(day.host('limited'))}: refused: (\d+) of \1 visits were refused", sentence)[1]
+    begin = rf"{re.escape(day.host('limited'))}: refused since [\d-]+ [\d:]+ UTC: "
+    number = re.fullmatch(rf"{begin}(\d+) of \1 visits were refused", sentence)[1]
     # Those are counted too, as the exit code does.
     assert int(number) > PAGES
     assert f"{number} of {number} visits were refused, more than MAX_REFUSED_SHARE=0.5" in errors

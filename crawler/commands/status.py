@@ -15,6 +15,7 @@ from crawler.config.arguments import RECRAWL
 from crawler.health import alerts as alerts_
 from crawler.health.conditions import DATABASE
 from crawler.health.records import read_alerts
+from crawler.health.states import MOVED, UNKNOWN, SiteState, read_states
 from crawler.storage import crawls as crawls_
 from crawler.storage import queries, schema
 from crawler.storage.database import database_size_bytes, location_of_url, read_transaction
@@ -66,14 +67,11 @@ _CRAWL_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class _SiteStatus:
-    """The rows of a site, and the conditions that hold on it."""
+    """The rows of a site, its state, and the sentence about a site that needs a look."""
 
     totals: queries.SiteTotals
-    alerts: tuple[Alert, ...]
-
-    @property
-    def state(self) -> str:
-        return alerts_.describe_state(self.alerts)
+    state: str
+    sentence: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +85,7 @@ class _Status:
     sites: list[_SiteStatus]
     moved: dict[str, str]
     alerts: list[Alert]
+    sentences: list[str]
     crawls: list[queries.CrawlReport]
     queues: list[crawls_.CrawlQueue]
     hosts: list[crawls_.HostState]
@@ -143,15 +142,17 @@ class StatusCommand(BlocksieveCommand, ScrapyCommand):
 def _status(connection: Connection, config: Config, crawls: int) -> _Status:
     now = database_now(connection)
     alerts = read_alerts(connection)
+    states = read_states(connection, now)
     url = config.database_url
     return _Status(
         database=location_of_url(url),
         schema=schema.MIGRATIONS.head,
         bytes=database_size_bytes(url),
         totals=queries.database_totals(connection),
-        sites=_site_statuses(queries.site_totals(connection), alerts),
+        sites=_site_statuses(queries.site_totals(connection), states),
         moved=queries.moved_sites(connection),
         alerts=alerts,
+        sentences=_sentences(states, alerts),
         crawls=queries.last_crawls(connection, crawls),
         queues=crawls_.crawl_queues(connection, now),
         hosts=crawls_.slow_hosts(connection, now),
@@ -159,22 +160,29 @@ def _status(connection: Connection, config: Config, crawls: int) -> _Status:
     )
 
 
-def _site_statuses(totals: Sequence[queries.SiteTotals], alerts: Sequence[Alert]) -> list[_SiteStatus]:
+def _site_statuses(totals: Sequence[queries.SiteTotals], states: Sequence[SiteState]) -> list[_SiteStatus]:
     """Return the sites, those with problems first; a site with a problem needs no page to be among them."""
-    held: dict[str, list[Alert]] = {}
-    for alert in alerts:
-        if alert.site != DATABASE:
-            held.setdefault(alert.site, []).append(alert)
-    without_pages = sorted(held.keys() - {row.site for row in totals})
-    rows = [*totals, *(queries.SiteTotals(site, 0, 0, 0, None) for site in without_pages)]
-    sites = [_SiteStatus(row, tuple(held.get(row.site, ()))) for row in rows]
-    return sorted(sites, key=lambda site: not site.alerts)
+    by_site = {state.site: state for state in states}
+    named = {row.site for row in totals}
+    without_pages = [state.site for state in states if state.needs_look and state.state != MOVED]
+    rows = [*totals, *(queries.SiteTotals(site, 0, 0, 0, None) for site in without_pages if site not in named)]
+    sites = [_site_status(row, by_site.get(row.site)) for row in rows]
+    return sorted(sites, key=lambda site: site.sentence is None)
 
 
-def _sentences(status: _Status) -> list[str]:
-    """Return the conditions of sites and of the database, and where sites have moved, each as a sentence."""
-    moved = [f"{old}: {alerts_.describe_move(new)}" for old, new in status.moved.items()]
-    return [*map(alerts_.describe, status.alerts), *moved]
+def _site_status(totals: queries.SiteTotals, state: SiteState | None) -> _SiteStatus:
+    if state is None:  # all its pages are retired, and no crawl of it was counted
+        return _SiteStatus(totals, UNKNOWN, None)
+    return _SiteStatus(totals, state.state, f"{state.site}: {state.sentence}" if state.needs_look else None)
+
+
+def _sentences(states: Sequence[SiteState], alerts: Sequence[Alert]) -> list[str]:
+    """Return the sentences about sites that need a look, about the database, and about sites that have moved."""
+    about = {state.site: state for state in states if state.needs_look}
+    held = [f"{site}: {state.sentence}" for site, state in about.items() if state.state != MOVED]
+    database = [alerts_.describe(alert) for alert in alerts if alert.site == DATABASE]
+    moved = [f"{site}: {state.sentence}" for site, state in about.items() if state.state == MOVED]
+    return [*held, *database, *moved]
 
 
 def _as_json(status: _Status) -> dict[str, Any]:
@@ -191,10 +199,10 @@ def _as_json(status: _Status) -> dict[str, Any]:
         for crawl in status.crawls
     ]
     sites = [
-        asdict(site.totals) | {"state": site.state, "sentences": [alerts_.describe(alert) for alert in site.alerts]}
+        asdict(site.totals) | {"state": site.state, "sentences": [site.sentence] if site.sentence else []}
         for site in status.sites
     ]
-    return asdict(status) | {"crawls": crawls, "sites": sites, "sentences": _sentences(status)}
+    return asdict(status) | {"crawls": crawls, "sites": sites}
 
 
 def _print(status: _Status, out: Console, *, details: bool) -> None:
@@ -208,7 +216,7 @@ def _print(status: _Status, out: Console, *, details: bool) -> None:
             f"{count_of(totals.boilerplate, 'boilerplate text')}, {count_of(totals.crawls, 'crawl')}"
         )
     )
-    for sentence in _sentences(status):
+    for sentence in status.sentences:
         out.print(Text(printable(sentence)), soft_wrap=True)
     sites = status.sites[:_SITES_SHOWN]
     if is_wide and sites:
@@ -259,7 +267,7 @@ def _site_row(site: _SiteStatus) -> list[object]:
 
 
 def _site_state(site: _SiteStatus) -> Text:
-    return Text(printable(site.state), "red" if site.alerts else "green")
+    return Text(printable(site.state), "red" if site.sentence else "green")
 
 
 def _site_card(site: _SiteStatus) -> list[Text]:

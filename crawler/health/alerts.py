@@ -233,10 +233,19 @@ def sample_alert() -> Alert:
 
 def describe(alert: Alert) -> str:
     """Return an alert as a sentence that begins with its site."""
-    words = alert.condition.value.replace("_", " ")
     if alert.ended:
-        return f"{alert.site}: over: {words} (since {alert.since:%Y-%m-%d %H:%M} UTC)"
-    return f"{alert.site}: {words}: {alert.sentence}"
+        return f"{alert.site}: over: {_words(alert)} (since {describe_moment(alert.since)})"
+    return f"{alert.site}: {describe_condition(alert)}"
+
+
+def describe_condition(alert: Alert) -> str:
+    """Return a condition as words: since when it holds, and why."""
+    return f"{_words(alert)} since {describe_moment(alert.since)}: {alert.sentence}"
+
+
+def describe_moment(moment: datetime) -> str:
+    """Return a time in UTC as words, to the minute."""
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
 def describe_move(site: str) -> str:
@@ -246,7 +255,11 @@ def describe_move(site: str) -> str:
 
 def describe_state(alerts: Sequence[Alert]) -> str:
     """Return the state of a site with these conditions, in a word or two."""
-    return ", ".join(alert.condition.value.replace("_", " ") for alert in alerts) or HEALTHY
+    return ", ".join(map(_words, alerts)) or HEALTHY
+
+
+def _words(alert: Alert) -> str:
+    return alert.condition.value.replace("_", " ")
 
 
 def _post(url: str, body: bytes, seconds: float) -> None:

@@ -5,7 +5,7 @@ The caller owns the transaction.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -64,14 +64,16 @@ def _forget_oldest(connection: Connection, sites: Sequence[str]) -> None:
         )
 
 
-def read_crawls(connection: Connection, sites: Iterable[str]) -> dict[str, list[SiteCrawl]]:
-    """Return the crawls of each site, the latest first; a site without any is left out."""
+def read_crawls(connection: Connection, sites: Iterable[str] | None = None) -> dict[str, list[SiteCrawl]]:
+    """Return the crawls of each site, or of all, the latest first; a site without any is left out."""
     crawls: dict[str, list[SiteCrawl]] = {}
     columns = [site_crawl.c[name] for name in _COUNTS]
     statement = select(site_crawl.c.site, site_crawl.c.crawl_id, site_crawl.c.ended, *columns)
-    for part in batched(sorted(sites), _SITES_AT_ONCE):
-        rows = statement.where(site_crawl.c.site.in_(part)).order_by(site_crawl.c.site, site_crawl.c.ended.desc())
-        for row in connection.execute(rows):
+    ordered = statement.order_by(site_crawl.c.site, site_crawl.c.ended.desc())
+    parts = [] if sites is None else batched(sorted(sites), _SITES_AT_ONCE)
+    statements = [ordered] if sites is None else [ordered.where(site_crawl.c.site.in_(part)) for part in parts]
+    for rows in map(connection.execute, statements):
+        for row in rows:
             counts = SiteCounts(*row[3:])
             crawls.setdefault(row.site, []).append(SiteCrawl(row.crawl_id, row.ended, counts))
     return crawls
@@ -100,7 +102,8 @@ def read_alerts(connection: Connection, sites: Iterable[str] | None = None) -> l
 class SiteHealth:
     """The health of sites: their conditions, their last useful visit, and the results of the last seven days.
 
-    `kept_share` is that of the latest crawl with pages, `usual_share` that of the earlier ones.
+    `kept_share` is that of the latest crawl with pages, `usual_share` that of the earlier ones. `unanswered_since` is
+    when the first crawl without a usable answer ended, if the latest one was refused or failed too; otherwise None.
     """
 
     alerts: tuple[Alert, ...] = ()
@@ -109,22 +112,31 @@ class SiteHealth:
     kept_share: float | None = None
     usual_share: float | None = None
     next_visit: datetime | None = None
+    unanswered_since: datetime | None = None
 
 
 def read_health(connection: Connection, sites: Iterable[str], now: datetime) -> SiteHealth:
     """Return the health of sites that belong together, such as the sites of one entry in the file of sites."""
     names = frozenset(sites)
-    crawls = sorted(chain.from_iterable(read_crawls(connection, names).values()), key=lambda crawl: crawl.ended)
-    answered = [crawl.ended for crawl in crawls if crawl.counts.answered]
-    with_pages = [crawl for crawl in crawls if crawl.counts.pages]
-    texts = [crawl.counts.new + crawl.counts.changed for crawl in crawls if crawl.ended > now - _WEEK]
+    crawls = chain.from_iterable(read_crawls(connection, names).values())
+    health = health_of(crawls, read_alerts(connection, names), now)
+    return replace(health, next_visit=_next_visit(connection, names))
+
+
+def health_of(crawls: Iterable[SiteCrawl], alerts: Iterable[Alert], now: datetime) -> SiteHealth:
+    """Return the health of sites by their crawls and the conditions that hold, without the next visit."""
+    by_end = sorted(crawls, key=lambda crawl: crawl.ended)
+    last_success = max((crawl.ended for crawl in by_end if crawl.counts.answered), default=None)
+    later = [crawl for crawl in by_end if last_success is None or crawl.ended > last_success]
+    is_unanswered = bool(later) and later[-1].counts.refused + later[-1].counts.failed > 0
+    with_pages = [crawl for crawl in by_end if crawl.counts.pages]
     return SiteHealth(
-        alerts=tuple(read_alerts(connection, names)),
-        last_success=max(answered, default=None),
-        texts_7_days=sum(texts),
+        alerts=tuple(alerts),
+        last_success=last_success,
+        texts_7_days=sum(crawl.counts.new + crawl.counts.changed for crawl in by_end if crawl.ended > now - _WEEK),
         kept_share=kept_share(with_pages[-1].counts) if with_pages else None,
         usual_share=usual_kept_share(with_pages[:-1]),
-        next_visit=_next_visit(connection, names),
+        unanswered_since=later[0].ended if is_unanswered else None,
     )
 
 

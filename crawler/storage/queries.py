@@ -176,26 +176,36 @@ def site_totals(connection: Connection) -> list[SiteTotals]:
 
 def moved_sites(connection: Connection) -> dict[str, str]:
     """Return the sites whose pages have all moved to another site for good, with that site."""
-    stored = union_all(*(select(table.c.site) for table in (page, section)))
     answered = site_crawl.c.pages + site_crawl.c.not_modified + site_crawl.c.sections > 0
-    left = select(site_crawl.c.site).distinct().where(answered, site_crawl.c.site.not_in(stored))
-    moved = {}
-    for old in connection.scalars(left.order_by(site_crawl.c.site)).all():
-        addresses = select(address.c.url_key, address.c.leads_to).where(
-            address.c.url_key.contains(f"{old}/", autoescape=True)
-        )
-        for row in connection.execute(addresses.order_by(address.c.url_key)):
-            new = urls.site_of(row.leads_to)
-            if urls.site_of(row.url_key) == old != new:
-                moved[old] = new
-                break
-    return moved
+    with_pages = select(stored_site.c.site).where(stored_site.c.pages > 0)
+    left = select(site_crawl.c.site).distinct().where(answered, site_crawl.c.site.not_in(with_pages))
+    sites = connection.scalars(left.order_by(site_crawl.c.site)).all()
+    return {old: new for old in sites if (new := moved_site(connection, old)) is not None}
+
+
+def moved_site(connection: Connection, site: str) -> str | None:
+    """Return the site to which all pages of a site have moved for good; None if any is still stored here."""
+    if _is_stored(connection, site):
+        return None
+    addresses = select(address.c.url_key, address.c.leads_to).where(
+        address.c.url_key.contains(f"{site}/", autoescape=True)
+    )
+    for row in connection.execute(addresses.order_by(address.c.url_key)):
+        new = urls.site_of(row.leads_to)
+        if urls.site_of(row.url_key) == site != new:
+            return new
+    return None
+
+
+def _is_stored(connection: Connection, site: str) -> bool:
+    """Return True if a page or section of a site is stored."""
+    stored = union_all(*(select(table.c.id).where(table.c.site == site) for table in (page, section)))
+    return connection.execute(stored.limit(1)).first() is not None
 
 
 def expect_site(connection: Connection, site: str) -> None:
     """Raise QueryError if no page and no section of a site is stored."""
-    stored = union_all(*(select(table.c.id).where(table.c.site == site) for table in (page, section)))
-    if connection.execute(stored.limit(1)).first() is None:
+    if not _is_stored(connection, site):
         sites = connection.scalars(select(stored_site.c.site).limit(_SITES_COMPARED)).all()
         nearest = get_close_matches(site, sites, n=1)
         hint = f"; the most similar site is {nearest[0]}" if nearest else ""

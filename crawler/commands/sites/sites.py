@@ -33,7 +33,7 @@ from crawler.commands.recrawl import (
 from crawler.commands.sites.crawls import plan_crawls, sites_of
 from crawler.config.sites import crawl_identity, read_sites, select_sites
 from crawler.errors import ConfigError, CrawlerError
-from crawler.health import alerts, records
+from crawler.health import alerts, records, states
 from crawler.health.conditions import DATABASE
 from crawler.monitoring.exit_status import EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE
 from crawler.reports.fetch import find_unreachable
@@ -358,7 +358,10 @@ def _row(name: str, domains: set[str], entry: SiteEntry, health: SiteHealth) -> 
     if health.alerts:
         first = min(health.alerts, key=lambda alert: alert.since)
         return _SiteRow(name, alerts.describe_state(health.alerts), first.since, sentences, health)
-    state = _NEW if health.last_success is None else "moved" if moved else alerts.HEALTHY
+    if health.unanswered_since is not None and not moved:
+        sentence = f"{name}: {states.describe_silence(health.unanswered_since)}"
+        return _SiteRow(name, states.UNANSWERED, health.unanswered_since, (sentence,), health)
+    state = _NEW if health.last_success is None else states.MOVED if moved else alerts.HEALTHY
     return _SiteRow(name, state, None, sentences, health)
 
 

@@ -114,9 +114,9 @@ def test_a_site_that_is_refused_does_not_look_fine(scrapy, database):
     assert (printed.returncode, printed.stderr) == (0, "")
     lines = printed.stdout.splitlines()
     assert lines[2:6] == [
-        f"b.example: refused: {REFUSED}",
-        f"c.example: refused: {REFUSED}",
-        "database: slow database: half took 9 s",
+        f"b.example: refused since 2024-05-01 12:00 UTC: {REFUSED}",
+        f"c.example: refused since 2024-05-01 12:00 UTC: {REFUSED}",
+        "database: slow database since 2024-05-01 12:00 UTC: half took 9 s",
         "old.example: its pages have moved to a.example",
     ]
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if ".example " in line and "│" in line]
@@ -181,7 +181,7 @@ def test_json_has_the_conditions_of_sites(scrapy, database):
     assert json.loads(scrapy("status", "--json").stdout)["sentences"] == []
     add_health(database)
     record = json.loads(scrapy("status", "--json").stdout)
-    sentences = [f"b.example: refused: {REFUSED}", f"c.example: refused: {REFUSED}"]
+    sentences = [f"{site}: refused since 2024-05-01 12:00 UTC: {REFUSED}" for site in ("b.example", "c.example")]
     assert [(site["site"], site["state"], site["sentences"]) for site in record["sites"]] == [
         ("b.example", "refused", sentences[:1]),
         ("c.example", "refused", sentences[1:]),

@@ -73,7 +73,7 @@ def test_a_webhook_gets_each_condition_once(url, begun, webhook):
     assert alerts._send_alerts(config) == alerts.Delivery(0)
     ((path, kind, body),) = webhook.received
     assert (path, kind, body["version"]) == ("/services/T0P-S3CRET", "application/json", 1)
-    assert body["text"] == "a.example: vanished: 20 of 30 pages were not found"
+    assert body["text"] == "a.example: vanished since 2024-05-20 00:00 UTC: 20 of 30 pages were not found"
     assert body["alerts"] == [
         {
             "site": "a.example",
