@@ -95,6 +95,17 @@ LEFT_ALONE_OUTCOMES = frozenset({Outcome.NOINDEX, Outcome.NOAI, Outcome.TDM_RESE
 MISSING_OUTCOMES = frozenset({Outcome.NOT_FOUND, Outcome.REMOVED})
 """The page no longer exists."""
 
+FAILED_OUTCOMES = (
+    Outcome.HTTP_ERROR,
+    Outcome.ROBOTS_UNAVAILABLE,
+    Outcome.DOWNLOAD_FAILED,
+    Outcome.REDIRECT_LOOP,
+    Outcome.CALLBACK_FAILED,
+    Outcome.CLEANING_FAILED,
+    Outcome.CLEANING_TIMEOUT,
+)
+"""Visits that failed: neither the site nor the crawl wanted it so."""
+
 EMPTY_OUTCOMES = (
     LEFT_ALONE_OUTCOMES
     | MISSING_OUTCOMES

@@ -29,7 +29,7 @@ PRONOUNS = frozenset("found one each some shown made asked given settled its pas
 PLAIN_WORDS = frozenset(
     """
     ablation adapters addon addresses alerts annotate annotations answers api app arguments article author authors
-    backend base blocks blocksieve boost browser build
+    backend base blocks blocksieve board boost browser build
     candidates card changes check chunks classifier columns compare comparison completion config context copies
     database datatrove date decide default demo descriptions detection diff discovery domains draw
     elements embedded env errors exit explain explanation export exposition extract
@@ -46,7 +46,7 @@ PLAIN_WORDS = frozenset(
     queries quotes
     reading record records redact redirects render rendering reports requests response retry revalidation routes
     rows run
-    schedule scheduler search segments serialize serve shipped sources sqlite status step steps storage summary
+    schedule scheduler search segments serialize serve shipped sources sqlite states status step steps storage summary
     tables terminal throttling title titles training truth
     upgrade urls
     values views visibility

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawler.commands.base import BlocksieveCommand
-from crawler.config.arguments import RECRAWL
+from crawler.config.arguments import resume_command
 from crawler.redact import REDACTED
 from crawler.storage import crawls
 from crawler.storage.database import read_transaction, write_transaction
@@ -93,27 +92,15 @@ def _retried(engine: Engine, chosen: crawls.FailedFilter, *, dry_run: bool) -> l
             arguments=queue.arguments,
             failed=dict(queue.failed),
             processes=busy.get(queue.crawl_id, 0),
-            command=_resume_command(queue.spider, queue.arguments, queue.settings or {}),
+            command=resume_command(queue.spider, queue.arguments, queue.settings or {}),
             masked=[*_masked(queue.arguments), *_masked(queue.settings or {})],
         )
         for queue in queues
     ]
 
 
-def _resume_command(spider: str, arguments: dict[str, Any], settings: dict[str, str]) -> str:
-    """Return the shell command that continues a crawl, with the settings of its last command line."""
-    words = ["recrawl", "--due"]
-    if RECRAWL not in arguments:
-        words = ["crawl", spider, *_options("-a", arguments)]
-    return shlex.join(["scrapy", *words, *_options("-s", settings)])
-
-
 def _masked(values: dict[str, Any]) -> list[str]:
     return [name for name, value in values.items() if REDACTED in str(value)]
-
-
-def _options(option: str, values: dict[str, Any]) -> list[str]:
-    return [word for name, value in values.items() for word in (option, f"{name}={value}")]
 
 
 def _print(retried: list[_Retried], *, dry_run: bool) -> None:

@@ -11,7 +11,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawler.commands.base import BlocksieveCommand
-from crawler.config.arguments import RECRAWL
+from crawler.config.arguments import describe_arguments
 from crawler.health import alerts as alerts_
 from crawler.health.conditions import DATABASE
 from crawler.health.records import read_alerts
@@ -92,6 +92,9 @@ class _Status:
     due: crawls_.DueCounts
 
 
+# Visits that neither brought a page or links nor went wrong.
+_OTHER_OUTCOMES = ("not_found", "robots", "no_page")
+_USEFUL_OUTCOMES = frozenset({"new", "changed", "unchanged", "read", "section"})
 _QUEUE_COLUMNS = ("crawl", "spider", "arguments", "state", "queued", "leased", "until", "processes", "failed")
 _HOST_COLUMNS = ("host", "delay", "left alone until", "reason")
 
@@ -281,7 +284,7 @@ def _crawl_state(report: queries.CrawlReport) -> Text:
     """Return the state of a crawl; it is red if the crawl met no page, yellow if it was refused or stopped."""
     reason = report.reason if report.reason != report.state else None
     state = f"{report.state}: {reason}" if reason else report.state
-    if (report.refused or report.failed) and not (report.pages or report.page_states):
+    if report.outcomes and _USEFUL_OUTCOMES.isdisjoint(report.outcomes):
         return Text(printable(state), "red")
     return Text(printable(state), "yellow" if report.refused or reason or not report.finished else "green")
 
@@ -299,12 +302,13 @@ def _crawl_card(report: queries.CrawlReport, *, details: bool) -> list[Text]:
     dropped = _words(report.dropped)
     blocks = f"{report.kept:,} kept, {sum(report.dropped.values()):,} dropped"
     facts = {
-        "arguments": _arguments(report.arguments) if details else "",
+        "arguments": describe_arguments(report.arguments) if details else "",
         "pages": ", ".join(f"{number:,} {state}" for state, number in report.page_states.items()) or str(report.pages),
         "blocks": (f"{blocks}: {dropped}" if details and dropped else blocks) if report.kept or dropped else "",
         "duplicates": _words(report.duplicates) if details else "",
         "refused": _words(report.refused),
         "left alone": _words(report.left_alone),
+        "other": _words({name: report.outcomes[name] for name in _OTHER_OUTCOMES if name in report.outcomes}),
         "failed": _words(report.failed),
     }
     return [first, *(Text(f"{name}: {printable(fact)}") for name, fact in facts.items() if fact)]
@@ -322,17 +326,11 @@ def _minute(moment: datetime | None) -> str | None:
     return None if moment is None else f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
-def _arguments(arguments: Mapping[str, Any]) -> str:
-    """Return a spider's arguments in one line; the value of RECRAWL means nothing to a reader."""
-    pairs = [f"{name}={value}" for name, value in arguments.items() if not name.startswith("_")]
-    return ", ".join([*pairs, *["recrawl"] * (RECRAWL in arguments)]) or "-"
-
-
 def _queue_row(queue: crawls_.CrawlQueue) -> list[object]:
     return [
         queue.crawl_id,
         queue.spider,
-        _arguments(queue.arguments),
+        describe_arguments(queue.arguments) or "-",
         queue.state,
         queue.queued,
         queue.leased,
@@ -346,7 +344,7 @@ def _queue_card(queue: crawls_.CrawlQueue) -> list[Text]:
     waiting = f"{queue.queued:,} queued, {queue.leased:,} leased"
     if queue.leased_until is not None:
         waiting += f" until {format_time(queue.leased_until)} by {count_of(queue.processes, 'process')}"
-    facts = [_arguments(queue.arguments), waiting if queue.queued or queue.leased else ""]
+    facts = [describe_arguments(queue.arguments), waiting if queue.queued or queue.leased else ""]
     facts += [f"failed: {_words(queue.failed)}"] if queue.failed else []
     first = Text(f"crawl {queue.crawl_id}  {printable(queue.spider)}  ", "bold")
     first.append(queue.state, "default not bold")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from scrapy import Spider
@@ -64,3 +65,21 @@ def given_arguments(spider: Spider) -> dict[str, str]:
     """
     arguments = {name: value for name, value in vars(spider).items() if isinstance(value, str) and name != "name"}
     return {name: value for name, value in arguments.items() if name == RECRAWL or not name.startswith("_")}
+
+
+def describe_arguments(arguments: Mapping[str, Any]) -> str:
+    """Return a crawl's arguments in a line, "" without any; the value of RECRAWL means nothing to a reader."""
+    pairs = [f"{name}={value}" for name, value in arguments.items() if not name.startswith("_")]
+    return ", ".join([*pairs, *["recrawl"] * (RECRAWL in arguments)])
+
+
+def resume_command(spider: str, arguments: Mapping[str, Any], settings: Mapping[str, str]) -> str:
+    """Return the shell command that continues a crawl, with the settings of its last command line."""
+    words = ["recrawl", "--due"]
+    if RECRAWL not in arguments:
+        words = ["crawl", spider, *_options("-a", arguments)]
+    return shlex.join(["scrapy", *words, *_options("-s", settings)])
+
+
+def _options(option: str, values: Mapping[str, Any]) -> list[str]:
+    return [word for name, value in values.items() for word in (option, f"{name}={value}")]

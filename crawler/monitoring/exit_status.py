@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 
 from cleaning.blocks import Reason
-from crawler.visit import LEFT_ALONE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
+from crawler.visit import FAILED_OUTCOMES, LEFT_ALONE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -91,17 +91,6 @@ _FAILURE_REASONS: Mapping[str, str] = {
 After any other reason the counts decide: `finished`, `deferred`, a spider's own reasons, and the limits
 CLOSESPIDER_TIMEOUT, CLOSESPIDER_ITEMCOUNT and CLOSESPIDER_PAGECOUNT, which stop a crawl as its user asked.
 """
-
-FAILED_OUTCOMES = (
-    Outcome.HTTP_ERROR,
-    Outcome.ROBOTS_UNAVAILABLE,
-    Outcome.DOWNLOAD_FAILED,
-    Outcome.REDIRECT_LOOP,
-    Outcome.CALLBACK_FAILED,
-    Outcome.CLEANING_FAILED,
-    Outcome.CLEANING_TIMEOUT,
-)
-"""Visits that failed: neither the site nor the crawl wanted it so."""
 
 # Visits whose page was there, but could not be cleaned or stored.
 _PROCESSING_FAILURES = (Outcome.CLEANING_FAILED, Outcome.CLEANING_TIMEOUT, Outcome.PIPELINE_FAILED)

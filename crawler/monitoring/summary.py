@@ -23,7 +23,6 @@ from crawler.config.arguments import RECRAWL, given_arguments
 from crawler.monitoring.exit_status import (
     CANONICAL_STAT,
     CRAWL_ID_STAT,
-    FAILED_OUTCOMES,
     MOVED_STAT,
     CrawlEndHook,
     find_exit_status,
@@ -31,7 +30,7 @@ from crawler.monitoring.exit_status import (
 )
 from crawler.monitoring.files import append_line, writable_path
 from crawler.redact import redact_arguments, redact_text
-from crawler.visit import REFUSAL_OUTCOMES, Outcome
+from crawler.visit import FAILED_OUTCOMES, REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, case, func, null, or_, select, union_all
@@ -27,7 +28,7 @@ from crawler.storage.tables import (
     site_crawl,
 )
 from crawler.storage.tables import site as stored_site
-from crawler.visit import LEFT_ALONE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
+from crawler.visit import FAILED_OUTCOMES, LEFT_ALONE_OUTCOMES, MISSING_OUTCOMES, REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,9 +40,34 @@ if TYPE_CHECKING:
 
 _SITES_COMPARED = 5_000  # with the name of an unknown site
 
-# Outcomes that are not failures.
-_SUCCESSFUL_OUTCOMES = frozenset({Outcome.PAGE, Outcome.SECTION, Outcome.NOT_MODIFIED})
 _PAGE_STATES = ("new", "changed", "unchanged", "failed", "lost")
+# Visits that did not go as anybody wanted.
+_FAILURES = frozenset({*FAILED_OUTCOMES, Outcome.PIPELINE_FAILED})
+# What a visit came to if it brought no page that could be stored.
+OUTCOME_GROUPS: Mapping[str, frozenset[Outcome]] = MappingProxyType(
+    {
+        "section": frozenset({Outcome.SECTION}),
+        "not_found": MISSING_OUTCOMES,
+        "left_alone": LEFT_ALONE_OUTCOMES,
+        "robots": frozenset({Outcome.ROBOTS}),
+        "refused": REFUSAL_OUTCOMES,
+        "failed": _FAILURES,
+        "no_page": frozenset(
+            {Outcome.NOT_HTML, Outcome.TOO_LARGE, Outcome.EMPTY, Outcome.BINARY, Outcome.ADDRESS, Outcome.DROPPED}
+        ),
+    }
+)
+# The counters of what a crawl did to the stored pages and texts.
+_EFFECTS: Mapping[str, str] = MappingProxyType(
+    {
+        "pages_retired": "store/pages_retired",
+        "pages_missed": "store/pages_missed",
+        "pages_moved": "store/moved",
+        "texts_added": "store/blocks_new",
+        "texts_removed": "store/blocks_gone",
+        "texts_back": "store/blocks_revived",
+    }
+)
 # Counters `blocks/...` that are not reasons for a drop.
 _NOT_DROP_COUNTERS = frozenset({"seen", "kept"})
 
@@ -126,9 +152,30 @@ class CrawlReport:
 
     @property
     def failed(self) -> dict[str, int]:
-        """Visits without a page or section that were neither refused nor left alone, by outcome."""
-        others = _SUCCESSFUL_OUTCOMES | REFUSAL_OUTCOMES | LEFT_ALONE_OUTCOMES
-        return _without(_with_prefix(self.counters, "visit/"), others)
+        """Visits that failed, by outcome: obedience and pages that are gone are no failures."""
+        return {name: n for name, n in _with_prefix(self.counters, "visit/").items() if name in _FAILURES}
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """Each visit once, by what it came to; what did not occur is left out.
+
+        Pages are `new`, `changed` or `unchanged`; `read` are those whose effect was not counted. The others are named
+        in `OUTCOME_GROUPS`.
+        """
+        pages = {name: self.counters.get(f"store/pages_{name}", 0) for name in ("new", "changed", "unchanged")}
+        read = max(0, self.pages - sum(pages.values()))
+        pages["unchanged"] += self.counters.get(f"visit/{Outcome.NOT_MODIFIED}", 0)
+        others = {
+            name: sum(self.counters.get(f"visit/{outcome}", 0) for outcome in outcomes)
+            for name, outcomes in OUTCOME_GROUPS.items()
+        }
+        return {name: n for name, n in {**pages, "read": read, **others}.items() if n}
+
+    @property
+    def effects(self) -> dict[str, int]:
+        """What the crawl did to stored pages and texts, by effect; what did not occur is left out."""
+        counts = {name: self.counters.get(counter, 0) for name, counter in _EFFECTS.items()}
+        return {name: n for name, n in counts.items() if n}
 
     @property
     def left_alone(self) -> dict[str, int]:

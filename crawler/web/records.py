@@ -69,8 +69,19 @@ class Day(Record, frozen=True):
     failures: int
 
 
+class OverviewQuestion(Question, frozen=True):
+    """The number of days that the charts show."""
+
+    days: Annotated[int, Meta(ge=1, le=366)] = 30
+
+
 class CrawlRecord(Record, frozen=True):
-    """A crawl with its counts. Secrets in its arguments are replaced; `seconds` is None while it is open."""
+    """A crawl with its counts. Secrets in its arguments are replaced; `seconds` is None while it is open.
+
+    `result` is `open`, `met` if the crawl has done what it is for, `failed`, or `unclear` without visits; `problem`
+    says why it failed. `outcomes` count each visit once. Pages are `new`, `changed`, `unchanged`, or `read` if that
+    was not counted. `effects` are what the crawl did to stored pages and texts.
+    """
 
     id: int
     spider: str
@@ -87,10 +98,18 @@ class CrawlRecord(Record, frozen=True):
     refused: dict[str, int]
     left_alone: dict[str, int]
     failed: dict[str, int]
+    words: str
+    result: str
+    problem: str | None
+    outcomes: dict[str, int]
+    effects: dict[str, int]
 
 
 class OpenCrawl(Record, frozen=True):
-    """A crawl that is open: its requests by state. `processes` are at work now, or were killed a moment ago."""
+    """A crawl that is open: its requests by state. `processes` are at work now, or were killed a moment ago.
+
+    `rate` is the requests that end in a minute: lately, or since the beginning if that is not known.
+    """
 
     id: int
     spider: str
@@ -100,6 +119,10 @@ class OpenCrawl(Record, frozen=True):
     ended: int
     failed: int
     processes: int
+    words: str
+    total: int
+    elapsed: float
+    rate: float
 
 
 class SlowHost(Record, frozen=True):
@@ -112,7 +135,10 @@ class SlowHost(Record, frozen=True):
 
 
 class Overview(Record, frozen=True):
-    """The database at a glance. `days` are the latest 30, `crawls` the latest 10."""
+    """The database at a glance. `days` are the latest, 30 unless more are asked for, `crawls` the latest 10.
+
+    `troubled` are the sites that need a look.
+    """
 
     database: str
     bytes: int
@@ -123,42 +149,107 @@ class Overview(Record, frozen=True):
     open_crawls: list[OpenCrawl]
     crawls: list[CrawlRecord]
     hosts: list[SlowHost]
+    troubled: list[SiteRow]
+
+
+class CrawlsQuestion(PagedQuestion, frozen=True):
+    """Crawls of a spider, or with a result."""
+
+    spider: Word = ""
+    result: Annotated[str, Meta(pattern="^(|open|met|failed|unclear)$")] = ""
 
 
 class CrawlList(Record, frozen=True):
-    """Crawls, the latest first."""
+    """Crawls, the latest first; `sums` are the sums of their outcomes. `previous` is the cursor of the page before."""
 
     crawls: list[CrawlRecord]
+    sums: dict[str, int]
     next: str | None
+    previous: str | None
+
+
+class CrawlQuestion(Question, frozen=True):
+    """One crawl."""
+
+    crawl: RowNumber
+
+
+class CrawlAnswer(Record, frozen=True):
+    """A crawl: what it came to as a sentence, its requests while it is open, and the command that continues it.
+
+    `settings` are those of its last command line; `command` is None for a crawl that is over.
+    """
+
+    crawl: CrawlRecord
+    sentence: str
+    queue: OpenCrawl | None
+    settings: dict[str, str]
+    command: str | None
+    retry: str | None
 
 
 # Sites and pages
 
 
 class SiteRow(Record, frozen=True):
-    """A site and its pages that are not retired."""
+    """A site, its pages that are not retired, and its health.
+
+    `state` is a word: since when, and a sentence that says why. `needs_look` is true if a person should look at it,
+    `failing` if its crawls do not do what they are for. `changed` counts the pages that were new or changed in 7 days,
+    and `trend` those of each of the last 21 days. `kept_share` is the share of blocks that the latest crawl with pages
+    kept, `usual_share` that of the crawls before it.
+    """
 
     site: str
     pages: int
+    state: str
+    needs_look: bool
+    failing: bool
+    since: datetime | None
+    sentence: str
+    last_success: datetime | None
+    changed: int
+    kept_share: float | None
+    usual_share: float | None
+    less_kept: bool
+    trend: list[int]
 
 
 class SiteList(Record, frozen=True):
-    """Sites, by name."""
+    """Sites, as they were `judged`: those that need a look first, or in the order asked for.
+
+    `total` and `states` count the sites whose names begin as asked for, whatever their state.
+    """
 
     sites: list[SiteRow]
+    total: int
+    states: dict[str, int]
+    judged: datetime
     next: str | None
+    previous: str | None
 
 
 class SiteQuestion(PagedQuestion, frozen=True, kw_only=True):
-    """One site; the cursor goes on in its pages."""
+    """One site; the cursor goes on in its pages, and the charts show that many days."""
 
     site: Word
+    days: Annotated[int, Meta(ge=1, le=366)] = 30
 
 
 class SitesQuestion(PagedQuestion, frozen=True):
-    """Sites whose names begin so."""
+    """Sites whose names begin so, in a state; `problems` are all that need a look."""
 
     begins: Word | None = None
+    state: Word = ""
+    order: Annotated[str, Meta(pattern="^(problems|site|pages|changed|kept|answered)$")] = "problems"
+
+
+class HealthDay(Record, frozen=True):
+    """The crawls of a site that ended on a day (UTC); `kept_share` is None without blocks."""
+
+    day: date
+    changed: int
+    kept_share: float | None
 
 
 class PageRow(Record, frozen=True):
@@ -205,6 +296,8 @@ class SiteRecord(Record, frozen=True):
     """
 
     site: str
+    health: SiteRow
+    days: list[HealthDay]
     pages: int
     sampled: int
     retired: int
@@ -687,6 +780,16 @@ class DueDay(Record, frozen=True):
     sections: int
 
 
+class DueSite(Record, frozen=True):
+    """The pages and sections of a site that are `late`, the longest since `waiting`, and due in each hour to come."""
+
+    site: str
+    late: int
+    waiting: datetime | None
+    hours: list[int]
+    total: int
+
+
 class DueRow(Record, frozen=True):
     """A page or section that is due, and why; `page` is None for a section."""
 
@@ -698,12 +801,19 @@ class DueRow(Record, frozen=True):
 
 
 class ScheduleAnswer(Record, frozen=True):
-    """The due pages, and the week to come. `budget` is REVISIT_BUDGET, the visits of a day; 0 sets no limit."""
+    """The due pages, and the week to come. `budget` is REVISIT_BUDGET, the visits of a day; 0 sets no limit.
+
+    `tonight` has the sites with something late or due in the hours that begin at `hours`. If `cut`, it counts only the
+    first rows.
+    """
 
     due_pages: int
     due_sections: int
     budget: int
     days: list[DueDay]
+    hours: list[datetime]
+    tonight: list[DueSite]
+    cut: bool
     sections: list[DueRow]
     pages: list[DueRow]
     next: str | None

@@ -52,8 +52,11 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _THOUSAND = 1_000
 # What the head of a page does not show already.
 _PAGE_FACTS = (*(name for name in PAGE_COLUMN_NAMES if name not in {"url", "site", "title"}), "method", "encoding")
-_BAR_HEIGHT = 56
-_BAR_MIN = 1.5  # a day with little is no day with nothing
+_CHART_HEIGHT = 100
+_BAR_WIDTH = 10
+_BAR_MIN = 2.0  # a day with little is no day with nothing
+# The tops of an axis, between two powers of ten.
+_TOPS = (1, 2, 4, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,17 @@ class Bar:
     y: float
     height: float
     label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The bars of a chart, its width, the values at the top and in the middle of its axis, and labels below it."""
+
+    bars: list[Bar]
+    width: int
+    top: float
+    middle: float
+    ends: list[str]
 
 
 @cache
@@ -102,7 +116,7 @@ class Renderer:
             "versions": {name: file.version for name, file in read_static().items()},
             "methods": usable_methods(),
             "meanings": {reason.value: reason.meaning for reason in Reason},
-            "bars": bars,
+            "chart_of": make_chart,
             "epoch": datetime.fromtimestamp(0, UTC),
             "page_facts": _PAGE_FACTS,
         }
@@ -117,7 +131,7 @@ class Renderer:
             "language_tag": language_tag,
             "long_day": _long_day,
             "plain": plain_text,
-            "query": urlencode,
+            "query": _query,
             "search_command": search_command,
             "segment": _segment,
             "sentence_time": _sentence_time,
@@ -149,14 +163,26 @@ class Renderer:
         return self.problem(request, 404, "There is no page at this address.")
 
 
-def bars(values: Sequence[int], labels: Sequence[str], width: int) -> list[Bar]:
-    """Return the bars of a chart, each `width` wide; the highest fills the chart, and 0 has no height."""
-    most = max(values, default=0) or 1
-    heights = [max(_BAR_MIN, value / most * _BAR_HEIGHT) if value else 0.0 for value in values]
-    return [
-        Bar(place * width, round(_BAR_HEIGHT - height, 1), round(height, 1), f"{label}: {value:,}")
-        for place, (value, height, label) in enumerate(zip(values, heights, labels, strict=True))
-    ]
+def make_chart(values: Sequence[float | None], labels: Sequence[object], unit: str = "") -> Chart:
+    """Return a chart with a bar for each value; 0 has no height, and None no value at all."""
+    top = axis_top(max((value for value in values if value is not None), default=0), whole=not unit)
+    chart_bars = []
+    for place, (value, label) in enumerate(zip(values, labels, strict=True)):
+        height = 0.0 if not value else max(_BAR_MIN, value / top * _CHART_HEIGHT)
+        text = "none" if value is None else f"{value:,.0f}{unit}"
+        chart_bars.append(
+            Bar(place * _BAR_WIDTH, round(_CHART_HEIGHT - height, 1), round(height, 1), f"{label}: {text}")
+        )
+    places = sorted({0, len(labels) // 2, len(labels) - 1}) if labels else []
+    ends = [str(labels[place]) for place in places]
+    return Chart(chart_bars, max(1, len(values)) * _BAR_WIDTH, top, top / 2, ends)
+
+
+def axis_top(most: float, *, whole: bool = True) -> float:
+    """Return the least round number that is not below `most`; a `whole` one has a whole half."""
+    least = 2 if whole else 1
+    power = 10 ** max(0, len(str(int(most))) - 1)
+    return float(max(least, next(top * power for top in _TOPS if top * power >= most)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +273,11 @@ def language_tag(language: str | None) -> str:
 def plain_text(markdown: str) -> str:
     """Return the help of a setting without the marks of Markdown."""
     return _MARKS.sub(r"\1", markdown)
+
+
+def _query(values: Mapping[str, Any]) -> str:
+    """Return parameters for an address, without those that are empty."""
+    return urlencode({name: value for name, value in values.items() if value not in (None, "")})
 
 
 def _dict_with(values: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:

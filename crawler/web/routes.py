@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 from crawler.web import records
 from crawler.web.snapshot import CachedValue
 from crawler.web.views.blocks import read_block, read_families
+from crawler.web.views.board import Board, read_sites
 from crawler.web.views.changes import read_changes_view
 from crawler.web.views.copies import read_beside, read_copies, read_copy_pairs
+from crawler.web.views.crawls import read_crawl, read_crawls
 from crawler.web.views.originals import read_methods
-from crawler.web.views.overview import read_crawls, read_overview
+from crawler.web.views.overview import read_overview
 from crawler.web.views.pages import read_page
 from crawler.web.views.search import read_search
-from crawler.web.views.sites import read_site, read_sites
+from crawler.web.views.sites import read_site
 from crawler.web.views.work import read_failures, read_schedule, read_settings
 
 if TYPE_CHECKING:
@@ -43,7 +45,15 @@ class View:
 
 
 # The views that are not in the menu and keep nothing.
+_WORK = (
+    View("crawls", "/crawls", records.CrawlsQuestion, records.CrawlList, read_crawls, "Crawls", in_menu=True),
+    View(
+        "schedule", "/schedule", records.PagedQuestion, records.ScheduleAnswer, read_schedule, "Schedule", in_menu=True
+    ),
+    View("settings", "/settings", records.Nothing, records.SettingList, read_settings, "Settings", in_menu=True),
+)
 _DETAILS = (
+    View("crawl", "/crawls/{crawl}", records.CrawlQuestion, records.CrawlAnswer, read_crawl, "One crawl"),
     View("site", "/sites/{site}", records.SiteQuestion, records.SiteRecord, read_site, "One site"),
     View("page", "/pages/{page}", records.PageQuestion, records.PageAnswer, read_page, "One page"),
     View("block", "/blocks/{block}", records.BlockQuestion, records.BlockAnswer, read_block, "One block"),
@@ -80,9 +90,13 @@ def make_views() -> list[View]:
     families: CachedValue[records.Families] = CachedValue(300)
     copies: CachedValue[records.SiteCopiesList] = CachedValue(300)
     groups: CachedValue[list[records.FailureGroup]] = CachedValue(30)
+    board: CachedValue[Board] = CachedValue(30)
 
-    def overview(snapshot: DatabaseSnapshot, question: records.Nothing) -> records.Overview:
-        return read_overview(snapshot, question, totals)
+    def overview(snapshot: DatabaseSnapshot, question: records.OverviewQuestion) -> records.Overview:
+        return read_overview(snapshot, question, totals, board)
+
+    def sites(snapshot: DatabaseSnapshot, question: records.SitesQuestion) -> records.SiteList:
+        return read_sites(snapshot, question, board)
 
     def cached_families(snapshot: DatabaseSnapshot, question: records.Nothing) -> records.Families:
         return families.read(lambda: read_families(snapshot, question))
@@ -94,8 +108,8 @@ def make_views() -> list[View]:
         return read_failures(snapshot, question, groups)
 
     return [
-        View("overview", "/", records.Nothing, records.Overview, overview, "Overview", in_menu=True),
-        View("sites", "/sites", records.SitesQuestion, records.SiteList, read_sites, "Sites", in_menu=True),
+        View("overview", "/", records.OverviewQuestion, records.Overview, overview, "Overview", in_menu=True),
+        View("sites", "/sites", records.SitesQuestion, records.SiteList, sites, "Sites", in_menu=True),
         View(
             "changes",
             "/changes",
@@ -111,16 +125,6 @@ def make_views() -> list[View]:
         View("search", "/search", records.SearchQuestion, records.SearchAnswer, read_search, "Search", in_menu=True),
         View("families", "/families", records.Nothing, records.Families, cached_families, "Families", in_menu=True),
         View("failures", "/failures", records.PagedQuestion, records.Failures, failures, "Failures", in_menu=True),
-        View(
-            "schedule",
-            "/schedule",
-            records.PagedQuestion,
-            records.ScheduleAnswer,
-            read_schedule,
-            "Schedule",
-            in_menu=True,
-        ),
-        View("settings", "/settings", records.Nothing, records.SettingList, read_settings, "Settings", in_menu=True),
-        View("crawls", "/crawls", records.PagedQuestion, records.CrawlList, read_crawls, "Crawls"),
+        *_WORK,
         *_DETAILS,
     ]

@@ -301,15 +301,7 @@ class Press:
         if paper.site == SILENT and day >= SILENT_DAY:
             yield from without_page(known, moment, Outcome.DOWNLOAD_FAILED, error="DNS lookup failed")
             return
-        yield Visit(
-            paper.front,
-            moment,
-            Outcome.SECTION,
-            200,
-            children=10,
-            request=request_for(paper.front),
-            requests=(request_for(paper.front),),
-        )
+        yield section_visit(paper.front, moment, moved=paper.site == MOVED and day >= MOVE_DAY)
         if paper.site == MOVED and day >= MOVE_DAY:
             yield from self.moves(known, moment)
         elif paper.site == REDESIGNED and day >= REDESIGN_DAY:
@@ -384,8 +376,8 @@ class Press:
 
 def section_visit(url, moment, *, moved=False):
     """The visit of a listing, which may lead to another site for good."""
-    request = request_for(url)
     target = url.replace(MOVED, MOVED_TO) if moved else url
+    request = request_for(target)
     before = (url_key(url),) if moved else ()
     known = {"children": 10, "request": request, "requests": (request,)}
     return Visit(target, moment, Outcome.SECTION, 200, moved_from=before, **known)

@@ -8,7 +8,7 @@ from lxml import html as lxml_html
 from crawler.web.routes import make_views
 
 VIEWS = make_views()
-_ADDRESSES = {"site": "example.org", "page": 1, "block": 1, "original": "example.net", "other": 2}
+_ADDRESSES = {"site": "example.org", "page": 1, "block": 1, "original": "example.net", "other": 2, "crawl": 1}
 _UNSAFE = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 
 

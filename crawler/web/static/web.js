@@ -10,6 +10,23 @@ for (const time of document.querySelectorAll("time")) {
   }
 }
 
+const number = (value) => Math.round(value).toLocaleString("en");
+const duration = (seconds) => {
+  const left = Math.round(seconds);
+  const units = [["d", Math.floor(left / 86400)], ["h", Math.floor(left / 3600) % 24], ["min", Math.floor(left / 60) % 60], ["s", left % 60]];
+  const parts = units.filter(([name, count]) => count || (name === "s" && left === 0)).map(([name, count]) => `${count} ${name}`);
+  return parts.slice(0, 2).join(" ");
+};
+// What the cells of a crawl show, as the server writes it.
+const fields = {
+  share: (crawl) => (crawl.total ? `${number(100 * (crawl.ended + crawl.failed) / crawl.total)}%` : "–"),
+  done: (crawl) => number(crawl.ended + crawl.failed),
+  elapsed: (crawl) => duration(crawl.elapsed),
+};
+for (const name of ["total", "rate", "queued", "leased", "ended", "failed", "processes"]) {
+  fields[name] = (crawl) => number(crawl[name]);
+}
+
 const live = document.querySelector("[data-live=crawls]");
 if (live) {
   const events = new EventSource("/live");
@@ -19,7 +36,7 @@ if (live) {
     for (const crawl of JSON.parse(event.data)) {
       const row = live.querySelector(`[data-crawl="${Number(crawl.id)}"]`);
       for (const cell of row ? row.querySelectorAll("[data-field]") : []) {
-        const shown = crawl[cell.dataset.field].toLocaleString("en");
+        const shown = fields[cell.dataset.field](crawl);
         if (cell.textContent !== shown) {
           cell.textContent = shown;
         }

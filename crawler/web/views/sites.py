@@ -1,4 +1,4 @@
-"""Sites: which there are, and what is known of one: its sections, its pages, what repeats on it, what was dropped."""
+"""One site: its health, its sections, its pages, what repeats on it, and what was dropped."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from msgspec import convert
 from sqlalchemy import func, select
 
 from crawler.errors import NotStoredError
+from crawler.health.states import UNKNOWN
 from crawler.storage.tables import block, document_frequency, host, near_duplicate_page, page, section, site
-from crawler.web.records import BoilerplateText, PageRow, SectionRow, SiteList, SiteRecord, SiteRow, SlowHost
+from crawler.web.records import BoilerplateText, PageRow, SectionRow, SiteRecord, SlowHost
 from crawler.web.snapshot import ROWS, number_of, split_page
-from crawler.web.views.overview import crawls_by_id, sum_counts
+from crawler.web.views.board import read_health
+from crawler.web.views.crawls import crawls_by_id
+from crawler.web.views.overview import sum_counts
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from crawler.storage.queries import CrawlReport
-    from crawler.web.records import SiteQuestion, SitesQuestion
+    from crawler.web.records import SiteQuestion
     from crawler.web.snapshot import DatabaseSnapshot
 
 _SAMPLE = 200  # the newest pages; the figures of a site count these
@@ -25,31 +28,23 @@ _LAST_ID = 2**62
 _LISTED = ("id", "url", "title", "section", "language", "published", "last_seen", "visits", "changes", "next_visit")
 
 
-def read_sites(snapshot: DatabaseSnapshot, question: SitesQuestion) -> SiteList:
-    """Return sites by name."""
-    begins = (question.begins or "").strip().lower()
-    named = select(site.c.site, site.c.pages).where(site.c.site > (question.cursor or ""))
-    if begins:
-        # In byte order, so that the index serves; U+10FFFF comes after every character.
-        named = named.where(site.c.site >= begins, site.c.site < f"{begins}\U0010ffff")
-    rows = snapshot.connection.execute(named.order_by(site.c.site).limit(ROWS + 1)).all()
-    entries, following = split_page(rows, lambda row: row.site)
-    return SiteList(sites=[SiteRow(site=row.site, pages=row.pages) for row in entries], next=following)
-
-
 def read_site(snapshot: DatabaseSnapshot, question: SiteQuestion) -> SiteRecord:
     """Return the facts about a site; raises NotStoredError if it has no page and no section."""
     connection, name = snapshot.connection, question.site
     sample = _newest(connection, name, _LAST_ID, _SAMPLE)
     sections = _sections(connection, name)
-    if not sample and not sections:
+    pages = connection.scalar(select(site.c.pages).where(site.c.site == name)) or 0
+    health, days = read_health(snapshot, name, pages, question.days)
+    if not sample and not sections and health.state == UNKNOWN:
         raise NotStoredError(f"there is no page of the site {name!r} in the database")
     crawls = crawls_by_id(connection, {row.crawl_id for row in sample})
     rows = _newest(connection, name, number_of(question.cursor, _LAST_ID), ROWS + 1)
     entries, following = split_page(rows, lambda row: row.id)
     return SiteRecord(
         site=name,
-        pages=connection.scalar(select(site.c.pages).where(site.c.site == name)) or 0,
+        health=health,
+        days=days,
+        pages=pages,
         sampled=len(sample),
         retired=sum(row.retired is not None for row in sample),
         later_visits=sum(max(0, row.visits - 1) for row in sample),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
+from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ from crawler.storage.tables import crawl, page, request, section
 from crawler.web.records import (
     DueDay,
     DueRow,
+    DueSite,
     FailedRequest,
     FailureGroup,
     Failures,
@@ -25,11 +28,11 @@ from crawler.web.records import (
     SettingList,
     SettingRow,
 )
-from crawler.web.snapshot import ROWS, split_page
+from crawler.web.snapshot import CUT, ROWS, split_page
 from crawler.web.views.overview import count_due
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import ColumnElement, Table
     from sqlalchemy.engine import Connection
@@ -39,8 +42,17 @@ if TYPE_CHECKING:
     from crawler.web.snapshot import CachedValue, DatabaseSnapshot
 
 _DAYS = 7
+_HOURS = 24
+_VISITS_MAX = 5_000
+"""The visits of pages, and of sections, that are looked at for the table of a day."""
 # As a literal, so that the index of failed requests serves.
 _FAILED = request.c.state == literal_column("'failed'")
+
+
+@dataclass(frozen=True, slots=True)
+class _PlannedVisit:
+    site: str
+    due: datetime
 
 
 def read_failures(
@@ -115,15 +127,52 @@ def read_schedule(snapshot: DatabaseSnapshot, question: PagedQuestion) -> Schedu
     entries, following = split_page(
         _due_rows(snapshot, page, ROWS + 1, *after), lambda row: f"{row.next_visit.isoformat()}|{row.id}"
     )
+    late = _visits(snapshot, page, None) + _visits(snapshot, section, None)
+    coming = _visits(snapshot, page, snapshot.now) + _visits(snapshot, section, snapshot.now)
     return ScheduleAnswer(
         due_pages=count_due(snapshot, page),
         due_sections=count_due(snapshot, section),
         budget=snapshot.config.revisit_budget,
         days=list(_days(snapshot)),
+        hours=[_hour_of(snapshot.now) + timedelta(hours=hour) for hour in range(_HOURS)],
+        tonight=_due_sites(late, coming, snapshot.now),
+        cut=max(len(late), len(coming)) >= _VISITS_MAX,
         sections=[_due_row(snapshot, row, None) for row in _due_rows(snapshot, section, ROWS)],
         pages=[_due_row(snapshot, row, row.id) for row in entries],
         next=following,
     )
+
+
+def _visits(snapshot: DatabaseSnapshot, table: Table, after: datetime | None) -> list[_PlannedVisit]:
+    """Return the first visits that are late, or due in a day after a moment, the earliest first."""
+    end = snapshot.now if after is None else _hour_of(after) + timedelta(hours=_HOURS)
+    conditions = [table.c.retired_at.is_(None), table.c.next_visit <= end]
+    if after is not None:
+        conditions.append(table.c.next_visit > after)
+    rows = select(table.c.site, table.c.next_visit).where(*conditions).order_by(table.c.next_visit).limit(_VISITS_MAX)
+    return [_PlannedVisit(row.site, row.next_visit) for row in snapshot.connection.execute(rows)]
+
+
+def _due_sites(late: Sequence[_PlannedVisit], coming: Sequence[_PlannedVisit], now: datetime) -> list[DueSite]:
+    """Return the sites of the visits, those with the most first."""
+    start = _hour_of(now)
+    hours: dict[str, list[int]] = {visit.site: [0] * _HOURS for visit in (*late, *coming)}
+    for visit in coming:
+        # A visit in the very moment that ends the last hour belongs to it.
+        hours[visit.site][min(_HOURS - 1, int((visit.due - start) / timedelta(hours=1)))] += 1
+    numbers = Counter(visit.site for visit in late)
+    waiting: dict[str, datetime] = {}
+    for visit in late:
+        waiting[visit.site] = min(visit.due, waiting.get(visit.site, visit.due))
+    sites = [
+        DueSite(name, numbers[name], waiting.get(name), counts, numbers[name] + sum(counts))
+        for name, counts in hours.items()
+    ]
+    return sorted(sites, key=lambda due_site: (-due_site.total, due_site.site))[:CUT]
+
+
+def _hour_of(moment: datetime) -> datetime:
+    return moment.replace(minute=0, second=0, microsecond=0)
 
 
 def _due_rows(snapshot: DatabaseSnapshot, table: Table, limit: int, *conditions: ColumnElement[bool]) -> list[Any]:

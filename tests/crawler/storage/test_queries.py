@@ -1,10 +1,13 @@
 """Figures for `scrapy status`."""
 
+from collections import Counter
+
 import pytest
 
 from crawler.errors import QueryError
 from crawler.storage import queries
 from crawler.storage.database import read_transaction
+from crawler.visit import Outcome
 
 TOTALS = {
     "visit/page": 7,
@@ -46,6 +49,25 @@ def test_a_crawl_s_counters_are_told_apart(store, engine):
     assert report.failed == {"http_error": 1}
     assert report.duplicates == {"exact": 4}
     assert report.seconds >= 0
+
+
+def test_each_visit_of_a_crawl_is_counted_once(store, engine):
+    pages = {"store/pages_new": 2, "store/pages_changed": 1, "store/pages_unchanged": 3, "store/pages_retired": 1}
+    visits = {"visit/page": 7, "visit/not_modified": 5, "visit/robots": 2, "visit/removed": 1, "visit/noindex": 4}
+    texts = {"store/blocks_new": 9, "store/blocks_gone": 214}
+    crawl = store.begin_crawl("ezine", {})
+    store.end_crawl(crawl, "finished", pages | visits | texts)
+    with read_transaction(engine) as connection:
+        (report,) = queries.last_crawls(connection)
+    pages = {"new": 2, "changed": 1, "unchanged": 8, "read": 1}
+    assert report.outcomes == pages | {"not_found": 1, "left_alone": 4, "robots": 2}
+    assert report.effects == {"pages_retired": 1, "texts_added": 9, "texts_removed": 214}
+    assert report.failed == {}
+
+
+def test_every_outcome_belongs_to_one_group():
+    grouped = Counter(outcome for outcomes in queries.OUTCOME_GROUPS.values() for outcome in outcomes)
+    assert grouped == Counter(set(Outcome) - {Outcome.PAGE, Outcome.NOT_MODIFIED})
 
 
 def test_the_last_crawls_come_first_and_an_open_one_has_no_duration(store, engine):

@@ -16,7 +16,13 @@ from crawler.web.routes import make_views
 from crawler.web.snapshot import DatabaseSnapshot
 from crawler.web.views.pages import find_page
 
-VALUES = {"site": {"site": "example.org"}, "page": {"page": 2}, "block": {"block": 1}, "methods": {"page": 2}}
+VALUES = {
+    "site": {"site": "example.org"},
+    "page": {"page": 2},
+    "block": {"block": 1},
+    "methods": {"page": 2},
+    "crawl": {"crawl": 2},
+}
 VALUES |= {"copies_of_site": {"site": "example.org", "original": "example.net"}, "beside": {"page": 2, "other": 3}}
 # They are read once in minutes, and kept.
 CACHED = {"overview": "count(*)", "families": "GROUP BY", "copies": "GROUP BY"}

@@ -14,6 +14,19 @@ def test_the_schedule_tells_what_is_due_and_the_week_to_come(ask):
     assert ask(f"/api/schedule?{urlencode({'cursor': '2024-05-01T00:00:00+00:00|1'})}").json["pages"]
 
 
+def test_the_schedule_tells_the_next_hours_by_site_and_what_is_late(ask, ask_newspapers):
+    schedule = ask("/api/schedule").json
+    (site,) = schedule["tonight"]
+    assert (site["site"], site["late"], len(site["hours"])) == ("example.org", 3, 24)
+    assert site["waiting"] <= schedule["hours"][1]
+    schedule = ask_newspapers("/api/schedule").json
+    totals = [site["total"] for site in schedule["tonight"]]
+    assert totals == sorted(totals, reverse=True)
+    assert all(site["late"] + sum(site["hours"]) == site["total"] for site in schedule["tonight"])
+    assert sum(site["late"] for site in schedule["tonight"]) == schedule["due_pages"] + schedule["due_sections"]
+    assert not schedule["cut"]
+
+
 def test_settings_are_explained_with_their_secrets_masked(ask):
     settings = {setting["name"]: setting for setting in ask("/api/settings").json["settings"]}
     assert settings["CLEANING_SECONDS"]["value"] == "600.0"
