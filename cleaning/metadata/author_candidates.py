@@ -14,6 +14,7 @@ from lxml import etree
 from cleaning.metadata.author_names import (
     BYLINE_WORDS,
     fold_name,
+    leading_names,
     match_byline,
     read_names,
     read_shown_names,
@@ -118,6 +119,13 @@ _BYLINE_STARTS = (
     *"Review Report Chronique Tribune Entretien Artículo Columna Crónica Intervista Recensione".split(),
     *("Eine Kolumne", "Ein Interview", "Ein Kommentar", "Ein Bericht", "Eine Reportage", "Eine Analyse", "Ein Essay"),
     *("Un article", "Une chronique", "Une tribune", "Un artículo", "Un articolo"),
+)
+
+
+_PICTURES = re.compile(
+    r"\b(?:photos?|photographs|photography|pictures|images|illustrations?|fotos?|bilder|illustrationen|fotografie|fotografías)"
+    r"(?:\s*:|\s+(?:by|von|par|por|di|de)\b)\s*",
+    re.IGNORECASE,
 )
 
 
@@ -302,13 +310,15 @@ def _from_bylines(evidence: Evidence) -> Iterator[AuthorCandidate]:
         ranks: Counter[str] = Counter()
         for element in elements[:_MAX_CANDIDATES]:
             for text, pieces in _starts(element):
-                names = _byline_names(text, pieces)
+                names = [name for name in _byline_names(text, pieces) if not _PICTURES.match(name)]
                 if not names or evidence.is_reply(element):
                     continue
                 label = place if heading is not None else f"no-heading-{place}"
                 signs = {label, f"{label}-{min(ranks[place], 2)}"}
                 ranks[place] += 1
                 yield from _candidate(names, AuthorSource.BYLINE, "byline", signs)
+                if pictured := _picture_names(element):
+                    yield from _candidate([*names, *pictured], AuthorSource.BYLINE, "byline", {"with-pictures"})
 
 
 def _starts(element: HtmlElement) -> Iterator[tuple[str, Iterator[str]]]:
@@ -318,6 +328,13 @@ def _starts(element: HtmlElement) -> Iterator[tuple[str, Iterator[str]]]:
         yield element.text, islice(chain(element.itertext(), [element.tail or ""], following), _PIECES)
     if element.tail and match_byline(element.tail.strip()):
         yield element.tail, islice(chain([element.tail], following), _PIECES)
+
+
+def _picture_names(element: HtmlElement) -> list[str]:
+    """Return the names of those who made the pictures, in a byline that names them after its authors."""
+    text = " ".join(chain.from_iterable(map(str.split, islice(element.itertext(), _PIECES))))
+    match = _PICTURES.search(text, 0, 2 * _MAX_BYLINE_CHARS)
+    return [] if match is None else leading_names(text[match.end() :])
 
 
 def _byline_names(text: str, pieces: Iterator[str]) -> list[str]:

@@ -153,7 +153,7 @@ def read_shown_names(pieces: Iterable[str]) -> list[str]:
             continue
         if names and not joined and rest is plain:
             break
-        leading = [name for name in _leading_names(rest if names else plain) if not names or _goes_on(name)]
+        leading = [name for name in leading_names(rest if names else plain) if not names or _goes_on(name)]
         if not leading:
             break
         names += leading
@@ -170,7 +170,7 @@ def _goes_on(name: str) -> bool:
     return not name[0].islower() and _ROLE.search(name) is None
 
 
-def _leading_names(text: str) -> list[str]:
+def leading_names(text: str) -> list[str]:
     """Return the names at the beginning of a visible text; empty if there are none."""
     bare = _strip_byline_words(text).strip()
     if match := _PARTICLE.match(bare):  # a byline is shown more often than half a name

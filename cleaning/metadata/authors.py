@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from cleaning.metadata.author_candidates import AuthorCandidate, AuthorSource, collect_authors
-from cleaning.metadata.author_names import is_company, is_person
+from cleaning.metadata.author_names import fold_name, is_company, is_person
 from cleaning.metadata.elements import find_texts
 from cleaning.metadata.ranking import choose_answer, load_weights, score_options, source_features
 from cleaning.metadata.site_names import letters_of
@@ -64,7 +64,13 @@ def read_authors(evidence: Evidence, weights: Mapping[str, float] | None = None)
         return Authors()
     options = describe_authors(groups, evidence)
     key = choose_answer(score_options(options, load_weights(FIELD) if weights is None else weights), MIN_LIKELIHOOD)
-    return Authors() if key is None else Authors(groups[key][0].names, groups[key][0].origin)
+    return Authors() if key is None else Authors(_spelt(groups[key]), groups[key][0].origin)
+
+
+def _spelt(group: Sequence[AuthorCandidate]) -> tuple[str, ...]:
+    """Return the names of a group, with the spelling that is not all in capitals if the page has one."""
+    spellings = {fold_name(name): name for candidate in group for name in candidate.names if not name.isupper()}
+    return tuple([spellings.get(fold_name(name), name) if name.isupper() else name for name in group[0].names])
 
 
 def group_authors(evidence: Evidence) -> dict[str, list[AuthorCandidate]]:
@@ -76,8 +82,8 @@ def group_authors(evidence: Evidence) -> dict[str, list[AuthorCandidate]]:
 
 
 def _find_shown(evidence: Evidence, groups: Mapping[str, Sequence[AuthorCandidate]]) -> dict[str, str]:
-    """Return the place near the heading where each first name is shown; names that are not shown are left out."""
-    names = tuple({group[0].names[0]: None for group in groups.values()})[:_MAX_SHOWN]
+    """Return the place near the heading where each name is shown; names that are not shown are left out."""
+    names = tuple({name: None for group in groups.values() for name in group[0].names})[:_MAX_SHOWN]
     near = find_texts(evidence.root, evidence.stated.heading, names)
     places: dict[str, str] = {}
     for place, elements in near._asdict().items():
@@ -141,6 +147,8 @@ class _PageContext:
         place = self._places.get(group[0].names[0], unseen)
         shape = _shape_of(group[0].names)
         features |= {shape, f"shown-{place}"}
+        if len(group[0].names) > 1:
+            features.add("all-shown" if all(name in self._places for name in group[0].names) else "part-shown")
         features |= {f"{source}-{sign}" for source in sources for sign in (shape, f"shown-{place}")}
         features |= {f"{shape}-shown-{place}", *[f"{source}-{shape}-{place}" for source in sources]}
         features |= {f"{self._evidence.kind}-{source}" for source in sources} | {f"{self._evidence.kind}-{shape}"}

@@ -78,6 +78,13 @@ _MAX_RAW_CHARS = 300
 _MAX_PATH_CHARS = 500
 _MAX_TEXT_CHARS = 160
 _BARE_CHARS = 40
+_SHORT_CHARS = 20  # of a text that is only a date
+# A day on which something ends or takes place, or the end of a span of days.
+_LIMIT = re.compile(
+    r"\b(?:ends?|ending|until|till|through|expires?|expiring|valid|redeem|deadline|open|opens|closes|since|effective"
+    r"|as of|before|bis|gültig|ab dem|seit|jusqu\w*|hasta|fino)\b|\d(?: - | ?\u2013 ?)\d",
+    re.IGNORECASE,
+)
 _MARK = re.compile(r"date|time|publi|posted|meta|byline|created|fecha|datum|data-|author|info", re.IGNORECASE)
 # Around dates of other things: a reader's comment, another page, an event, the day on which a member joined.
 _FOREIGN_MARK = re.compile(r"comment|related|\bevent|joined", re.IGNORECASE)
@@ -317,9 +324,18 @@ def _in_texts(evidence: Evidence, language: str | None) -> Iterator[DateCandidat
                 continue
             rank = ranks[candidate.source]
             ranks[candidate.source] += 1
-            yield replace(candidate, signs=candidate.signs | {label, f"{label}-{min(rank, 3)}"})
+            yield replace(candidate, signs=candidate.signs | _place_signs(candidate.signs, label, rank))
             if ranks.total() == _MAX_TEXTS:
                 break
+
+
+def _place_signs(signs: frozenset[str], label: str, rank: int) -> set[str]:
+    place_signs = {label, f"{label}-{min(rank, 3)}"}
+    if "short" in signs and "link" not in signs:  # links have the dates of other pages
+        place_signs.add(f"short-{label}")
+        if "marked" in signs:
+            place_signs.add(f"short-marked-{label}")
+    return place_signs
 
 
 def _text_candidate(text: str, element: HtmlElement | None, language: str | None) -> DateCandidate | None:
@@ -360,8 +376,12 @@ def _text_signs(plain: str) -> Iterator[str]:
     yield "bare" if len(plain) <= _BARE_CHARS else "in-sentence"
     if _PUBLISHED.search(plain):
         yield "says-published"
+    if len(plain) <= _SHORT_CHARS:
+        yield "short"
     if _CLOCK.search(plain):
         yield "clock"
+    if _LIMIT.search(plain):
+        yield "limit"
 
 
 def _mark_signs(marks: str) -> Iterator[str]:

@@ -39,7 +39,7 @@ _MONTH_CHARS = len("YYYY-MM")
 _MAX_DEPTH = 4
 _MAX_DAYS = 6
 # A day is the answer if it is at least this likely beside no answer. Of 1,995 pages, each judged by weights of other
-# hosts (right, wrong, invented): 0.3 1109, 86, 148; 0.33 1104, 83, 140; 0.4 1096, 79, 128; 0.5 1083, 74, 108.
+# hosts (right, wrong, invented): 0.3 1107, 82, 143; 0.33 1104, 81, 132; 0.4 1099, 79, 108; 0.45 1095, 75, 99.
 MIN_LIKELIHOOD = 0.33
 # A statement of the page counts unless the data say otherwise.
 PRIOR = {
@@ -122,6 +122,7 @@ class _PageContext:
         self._types = evidence.stated.types
         self._depth = evidence.path_depth
         self._front = evidence.is_front_page
+        self._address_kinds = evidence.address_kinds
         self._groups = {_group(candidate.source) for candidate in candidates}
         self._days = {candidate.day for candidate in candidates}
         self._stated = sorted({candidate.day for candidate in candidates if _is_stated_day(candidate)})
@@ -137,6 +138,10 @@ class _PageContext:
         features = {"none", f"none:days-{min(days, _MAX_DAYS)}", f"none:depth-{min(self._depth, _MAX_DEPTH)}"}
         features |= {f"none:{'has' if group in self._groups else 'no'}-{group}" for group in _GROUPS}
         features |= {f"none:type-{name}" for name in self._types}
+        features |= {f"none:at-{kind}" for kind in self._address_kinds or ("other",)}
+        features.add(f"none:shown-days-{min(len(self._shown_days), _MAX_DAYS)}")
+        if "index" in self._address_kinds:
+            features.add(f"none:index-days-{min(len(self._shown_days), 3)}")
         if self._front:
             features.add("none:front")
         return features
@@ -163,7 +168,8 @@ class _PageContext:
 
     def _kind_features(self, groups: set[str]) -> set[str]:
         kinds = [("front", self._front), ("product", "product" in self._types), ("article", self._article)]
-        return {f"{kind}-{group}" for kind, holds in kinds if holds for group in groups}
+        names = [*(kind for kind, holds in kinds if holds), *(f"at-{kind}" for kind in self._address_kinds)]
+        return {f"{name}-{group}" for name in names for group in groups}
 
     def _url_features(self, day: str) -> set[str]:
         if not self._in_url:

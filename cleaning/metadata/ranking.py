@@ -35,6 +35,18 @@ _FORUM_PATH = re.compile(
     r"[^/]*\d|/(?:threads?|topics?)/[^/]+/[^/]|/[td]/[^/]+/\d|/r/\w+/comments/|/forums?/.+/|/thread-\d",
     re.IGNORECASE,
 )
+# Words of hosts and paths that tell which kind of page it is.
+_ADDRESS_WORDS = {
+    "documentation": "docs doc documentation developer developers reference api manual handbook wiki support help man"
+    " learn",
+    "listing": "category categories topic topics tag tags list lists section sections collection collections browse"
+    " shop store genre subject catalog catalogs search c",
+    "offer": "service services solutions product products p item itm dp pricing features platform course courses",
+    "article": "blog blogs news article articles story stories post posts insights magazine opinion artikel nachrichten"
+    " actualites noticias aktuelles",
+}
+_ADDRESS_KINDS = {word: kind for kind, words in _ADDRESS_WORDS.items() for word in words.split()}
+_MAX_ADDRESS_PARTS = 20
 _FORUM_TYPES = frozenset({"qapage", "question", "discussionforumposting", "discussion"})
 
 
@@ -49,6 +61,8 @@ class Evidence:
     site: Site
     kind: str
     """The kind of the page by its types, or by its address: `article`, `forum`, `product` or `other`."""
+    address_kinds: frozenset[str] = frozenset()
+    """The kinds of pages that words of the address name: `documentation`, `listing`, `offer`, `article`, `index`."""
     _replies: dict[HtmlElement | None, bool] = field(default_factory=lambda: {None: False})
 
     @property
@@ -78,10 +92,21 @@ class Evidence:
 def read_evidence(root: HtmlElement, stated: Statements, url: str | None) -> Evidence:
     """Return the evidence of a page with this address."""
     try:
-        path = None if url is None else urlsplit(url).path
+        parts = None if url is None else urlsplit(url)
     except ValueError:
-        path = None
-    return Evidence(root, stated, path, read_site(stated, url), _kind_of(stated.types, path))
+        parts = None
+    path = None if parts is None else parts.path
+    kinds = frozenset() if parts is None else _address_kinds(parts.netloc, parts.path)
+    return Evidence(root, stated, path, read_site(stated, url), _kind_of(stated.types, path), kinds)
+
+
+def _address_kinds(host: str, path: str) -> frozenset[str]:
+    """Return the kinds of pages that an address names; `index` if its last part names one: `/news/`."""
+    words = [*host.split("."), *path.lower().strip("/").split("/")][:_MAX_ADDRESS_PARTS]
+    kinds = {_ADDRESS_KINDS[word] for word in words if word in _ADDRESS_KINDS}
+    if words[-1] in _ADDRESS_KINDS:
+        kinds.add("index")
+    return frozenset(kinds)
 
 
 def _kind_of(types: frozenset[str], path: str | None) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 from collections import deque
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html import unescape
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -386,7 +387,12 @@ def type_names(node: Mapping[str, Any]) -> list[str]:
 
 def _short_type_name(name: str) -> str:
     """Return the last part of a type's URL in lower case: `newsarticle` for `https://schema.org/NewsArticle`."""
-    return name.strip().rstrip("/")[-_MAX_TYPE_CHARS:].rpartition("/")[2].lower()
+    return _last_part(name[-_MAX_TYPE_CHARS:])
+
+
+@lru_cache(maxsize=1_000)  # pages name few types, often
+def _last_part(name: str) -> str:
+    return name.strip().rstrip("/").rpartition("/")[2].lower()
 
 
 def _main_text_of(node: Mapping[str, Any]) -> str:

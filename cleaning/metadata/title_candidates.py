@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from cleaning.metadata.ranking import Evidence
     from cleaning.metadata.statements import Statements
 
-_SEPARATOR = re.compile(r"(\s+(?:[|\u2013\u2014\u00bb\u00ab\u2039\u203a\u00b7\u2022~_/-]|::)\s+|\s*[|_\uff5c]\s*|::)")
+# An underline between small letters is a part of a name: rustc_codegen.
+_SEPARATOR = re.compile(
+    r"(\s+(?:[|\u2013\u2014\u00bb\u00ab\u2039\u203a\u00b7\u2022~_/-]|::)\s+"
+    r"|\s*(?:[|\uff5c\u3163]|(?<![a-z0-9])_|_(?![a-z0-9]))\s*|::)"
+)
 _PERMALINK = re.compile(r"[\s\u00b6#\uf000-\uf8ff]+$")
 _MAX_RUNS = 3  # parts that a title is cut at, from either end
 _MAX_TEXTS = 4  # of one source

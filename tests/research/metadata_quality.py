@@ -219,8 +219,10 @@ def _markdown(rows):
 
 _PAGE = """# Metadata beside other libraries
 
-How often the title, authors, date and section of a page are right, on pages whose metadata people have noted. One
-command reads all pages with each library:
+How often the title, authors, date and section of a page are right. The metadata that count as right (the gold) are
+those of public benchmarks: wcxb-dev is the development split of WCXB (drafts of a language model, checked by programs
+and other models and reviewed by a person), snippets-dev has the notes of go-trafilatura's benchmark, dates-dev the
+dates of htmldate's evaluation sets, and fundus-dev the titles of Fundus. One command reads all pages with each library:
 
     {command}
 

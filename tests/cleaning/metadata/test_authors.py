@@ -122,3 +122,33 @@ def test_where_an_author_works_is_left_out(desk):
 @pytest.mark.parametrize("name", ["Ann Lee, MD", "Lee Pumps, Inc.", "Lee Pumps, GmbH"])
 def test_a_degree_or_a_form_of_companies_stays_with_its_name(name):
     assert read_names(name) == [name]
+
+
+def metas(*names):
+    return "".join(f'<meta name="author" content="{name}">' for name in names)
+
+
+@pytest.mark.parametrize(
+    "byline",
+    [
+        "Words by Jane Roe / photos by Sam Poe",
+        "Words by Jane Roe, pictures by Sam Poe",
+        "Text: Jane Roe, Fotos: Sam Poe",
+        "By Jane Roe and Sam Poe",
+    ],
+)
+def test_all_stated_authors_that_are_shown_are_the_answer(byline):
+    assert authors(metas("Jane Roe", "Sam Poe"), f"<p class='byline'>{byline}</p>") == (
+        "Jane Roe",
+        "Sam Poe",
+    )
+
+
+def test_json_ld_names_all_whom_the_byline_shows():
+    stated = article(author=[{"@type": "Person", "name": name} for name in ("Jane Roe", "Sam Poe")])
+    assert authors(stated, "<p class='byline'>Words by Jane Roe / photos by Sam Poe</p>") == ("Jane Roe", "Sam Poe")
+
+
+def test_capitals_give_way_to_another_spelling_on_the_page():
+    assert authors(metas("JANE ROE"), "<p class='byline'>By Jane Roe</p>") == ("Jane Roe",)
+    assert authors(metas("JANE ROE"), "<p class='byline'>By JANE ROE</p>") == ("JANE ROE",)

@@ -50,3 +50,18 @@ def test_features_say_how_days_stand_to_each_other():
 
 def test_a_page_without_candidates_has_the_option_of_no_answer():
     assert set(describe_days([], evidence())) == {None}
+
+
+def signs_of(text):
+    (date,) = collect_dates(evidence("", f"<p>{text}</p>"), "en")
+    return date.signs
+
+
+def test_a_text_that_is_only_a_date_is_short():
+    assert {"short", "short-below"} <= signs_of("5 March 2024")
+    assert "short" not in signs_of("The ice broke at last on 5 March 2024.")
+
+
+def test_the_day_on_which_something_ends_is_a_limit():
+    assert "limit" in signs_of("Sale ends 5 March 2024")
+    assert "limit" not in signs_of("Posted 5 March 2024")

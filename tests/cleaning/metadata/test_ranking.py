@@ -4,7 +4,9 @@ from math import log
 
 import pytest
 
-from cleaning.metadata.ranking import _parse_weights, choose_answer, load_weights, score_options
+from cleaning import parse
+from cleaning.metadata.ranking import _parse_weights, choose_answer, load_weights, read_evidence, score_options
+from cleaning.metadata.statements import read_statements
 
 
 def test_a_day_needs_a_minimum_of_likelihood():
@@ -31,3 +33,18 @@ def test_weights_are_read_by_field():
 @pytest.mark.parametrize("field", ["published", "authors", "title"])
 def test_each_field_has_weights(field):
     assert load_weights(field)["none"]
+
+
+@pytest.mark.parametrize(
+    ("address", "kinds"),
+    [
+        ("https://docs.example.org/install", {"documentation"}),
+        ("https://example.org/news/", {"article", "index"}),
+        ("https://example.org/news/ice", {"article"}),
+        ("https://example.org/ice", set()),
+        (None, set()),
+    ],
+)
+def test_the_address_names_kinds_of_pages(address, kinds):
+    root = parse("<p>text</p>").root
+    assert read_evidence(root, read_statements(root), address).address_kinds == kinds

@@ -62,3 +62,9 @@ def test_short_words_do_not_tell_titles_apart():
 
 def test_a_page_without_a_title_has_no_candidates():
     assert candidates() == []
+
+
+def test_an_underline_between_small_letters_cuts_no_title():
+    assert split_title("rustc_codegen_gcc at work") == ["rustc_codegen_gcc at work"]
+    assert split_title("A day out_The Daily")[::2] == ["A day out", "The Daily"]
+    assert split_title("\u6e2f\u53e3_\u65b0\u95fb")[::2] == ["\u6e2f\u53e3", "\u65b0\u95fb"]
