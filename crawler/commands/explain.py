@@ -20,8 +20,14 @@ from crawler.commands.base import BlocksieveCommand
 from crawler.errors import CompareError, TimeLimitError
 from crawler.monitoring.files import replace_file, writable_path
 from crawler.reports.compare import offline_browser
-from crawler.reports.explain import explain_found, find_page
-from crawler.reports.explanation import explanation_page, explanation_record, print_explanation
+from crawler.reports.explain import explain_found, find_page, find_text
+from crawler.reports.explanation import (
+    explanation_page,
+    explanation_record,
+    match_record,
+    print_explanation,
+    print_matches,
+)
 from crawler.reports.inert_page import check_output, write_page, writing
 from crawler.terminal import expect_one_argument, print_json, run_printing_command
 from crawler.time_limit import time_limit
@@ -32,14 +38,14 @@ if TYPE_CHECKING:
     from cleaning.blocks import Page
     from cleaning.structure.clean_page import CleanPage
     from crawler.fetching.render.browser import Browser
-    from crawler.reports.explain import PageToExplain
+    from crawler.reports.explain import Explanation, PageToExplain
 
 _DEFAULT_ROWS = 500
 
 
 class ExplainCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
-        return "URL|FILE|- [--method M] [--json] [--html OUT] [--markdown OUT]"
+        return "URL|FILE|- [--find TEXT] [--method M] [--json] [--html OUT] [--markdown OUT]"
 
     def short_desc(self) -> str:
         return "Show why each block of a page is kept or dropped"
@@ -48,7 +54,8 @@ class ExplainCommand(BlocksieveCommand, ScrapyCommand):
         return (
             "Clean one page and show each block with its score, priority and reason, and the block that it duplicates. "
             "A stored URL is read from the database and cleaned again with its crawl's method; any other URL is "
-            "fetched as in a crawl. FILE is a saved page (.html, .gz; - reads standard input). Nothing is stored."
+            "fetched as in a crawl. FILE is a saved page (.html, .gz; - reads standard input). Nothing is stored. "
+            "--find says why a text is missing: it shows only the blocks that have it, with their reasons and scores."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -57,6 +64,9 @@ class ExplainCommand(BlocksieveCommand, ScrapyCommand):
             "--method",
             metavar="M",
             help=f"of {', '.join(METHODS)} (default: the stored page's, otherwise CLEANING_METHOD)",
+        )
+        parser.add_argument(
+            "--find", metavar="TEXT", help="show only the blocks with this text, such as a missing sentence"
         )
         parser.add_argument("--url", metavar="U", help="where a saved page came from")
         parser.add_argument("--fetch", action="store_true", help="fetch the page even if it is stored")
@@ -109,10 +119,21 @@ class ExplainCommand(BlocksieveCommand, ScrapyCommand):
             write_page(Path(opts.html), explanation_page(explanation, page))
         if markdown is not None:
             _write_markdown(markdown, page, explanation.cleaned, config.cleaning_seconds)
-        if opts.json:
+        if opts.find is not None:
+            _print_found(explanation, opts)
+        elif opts.json:
             print_json(explanation_record(page, explanation))
         else:
             print_explanation(page, explanation, opts.limit)
+
+
+def _print_found(explanation: Explanation, opts: argparse.Namespace) -> None:
+    """Print the blocks that have a text. Raises CompareError if none has it."""
+    matches = find_text(explanation, opts.find)
+    if opts.json:
+        print_json([match_record(match) for match in matches])
+    else:
+        print_matches(explanation, matches)
 
 
 def _write_markdown(out: Path, page: PageToExplain, cleaned: CleanPage, seconds: float) -> None:

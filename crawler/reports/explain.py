@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,9 @@ from cleaning.methods.weighted import DistinctBlock
 from cleaning.options import Options
 from cleaning.page_fingerprint import Fingerprinter
 from cleaning.parse import parse
+from cleaning.terms import index_tokens, join_tokens
 from crawler.errors import CompareError, StoreError, StoreMissingError, TimeLimitError
+from crawler.reading.text_diff import dice_similarity
 from crawler.reports.fetch import fetch_page
 from crawler.reports.sources import LoadedPage, NoPage, is_address, open_target
 from crawler.storage import schema
@@ -36,6 +38,11 @@ if TYPE_CHECKING:
     from cleaning.structure.clean_page import CleanPage
     from crawler.config import Config
     from crawler.storage.queries import PageContents, StoredText
+
+
+# A block with fewer words is not taken for a part of a text that goes over several blocks.
+_PART_WORDS_MIN = 3
+_SIMILARITY_MIN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +182,51 @@ def _overruled(decisions: Sequence[Decision]) -> frozenset[int]:
         for place, decision in enumerate(decisions)
         if decision.reason not in (*chosen, Reason.TRUNCATED) and decision.score > lowest
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatch:
+    """A block that has a text that somebody looks for: the whole of it, a part, or one that is similar.
+
+    `share` is that of the words looked for, or for a similar text the Dice coefficient.
+    """
+
+    row: ExplainedBlock
+    share: float
+    whole: bool
+
+
+def find_text(explanation: Explanation, text: str, limit: int = 5) -> list[TextMatch]:
+    """Return the blocks with a text, those with the whole of it first; case, accents and punctuation do not count.
+
+    A text may go over several blocks: each has a part then. If no block has any of it, similar blocks are returned.
+    Raises CompareError for a text without words, and for one that no block has.
+    """
+    words = index_tokens(text)
+    if not words:
+        raise CompareError("there is no word to look for; paste a sentence as the page shows it")
+    wanted = join_tokens(words)
+    counts = Counter(words)
+    matches = []
+    similar = []
+    for row in explanation.rows:
+        block_words = index_tokens(row.block.text)
+        block_text = join_tokens(block_words)
+        if wanted in block_text:
+            matches.append(TextMatch(row, 1.0, whole=True))
+        elif len(block_words) >= _PART_WORDS_MIN and block_text in wanted:
+            matches.append(TextMatch(row, len(block_words) / len(words), whole=False))
+        elif (likeness := dice_similarity(counts, Counter(block_words))) >= _SIMILARITY_MIN:
+            similar.append(TextMatch(row, likeness, whole=False))
+    if not matches and not similar:
+        raise CompareError(_why_no_block(explanation, wanted))
+    return sorted(matches or similar, key=lambda match: (not match.whole, -match.share))[:limit]
+
+
+def _why_no_block(explanation: Explanation, wanted: str) -> str:
+    if wanted in join_tokens(index_tokens(" ".join(explanation.page.root.itertext(with_tail=True)))):
+        return "no block has this text: it is in the HTML, but in a script, a template or another place without text"
+    return "no block has this text, and it is not in the page's HTML: a script may load it, or the page has changed"
 
 
 def _find_copies(decisions: Sequence[Decision], max_distance: int | None) -> dict[int, EarlierBlock]:

@@ -15,12 +15,12 @@ from crawler.reports.markup import MarkedText, RebuiltPage, TextValues, head_tex
 from crawler.terminal import cut_text, fields_of, make_console, make_table, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rich.console import Console
 
     from cleaning.blocks import Metadata
-    from crawler.reports.explain import ExplainedBlock, Explanation, PageToExplain
+    from crawler.reports.explain import ExplainedBlock, Explanation, PageToExplain, TextMatch
     from crawler.storage.queries import PageContents, StoredText
 
 _DIGITS = 6
@@ -39,11 +39,11 @@ def print_explanation(source: PageToExplain, explanation: Explanation, max_rows:
     out = make_console()
     _line(out, source.name, "bold")
     _line(out, f"{explanation.cleaned.method}; {_origin(source, explanation)}")
-    _line(out, "; ".join(_page_facts(explanation)))
+    _line(out, "; ".join(page_facts(explanation)))
     if (difference := _difference(explanation)) is not None:
         _line(out, difference)
     out.print()
-    if fields := list(_metadata_rows(explanation.cleaned.metadata)):
+    if fields := list(metadata_rows(explanation.cleaned.metadata)):
         out.print(make_table("Metadata", ("field", "value", "source"), fields))
         out.print()
     width = max(5, len(str(len(explanation.rows))))
@@ -63,7 +63,7 @@ def print_explanation(source: PageToExplain, explanation: Explanation, max_rows:
     out.print(make_table("Blocks by reason", ("decision", "blocks", "words", "meaning"), rows))
 
 
-def _metadata_rows(metadata: Metadata) -> Iterator[tuple[str, str, str]]:
+def metadata_rows(metadata: Metadata) -> Iterator[tuple[str, str, str]]:
     """Yield the fields of a page's metadata that have a value: name, value, and where it comes from."""
     for name, value in asdict(metadata).items():
         text = ", ".join(value) if isinstance(value, tuple) else value
@@ -90,13 +90,40 @@ def explanation_record(source: PageToExplain, explanation: Explanation) -> dict[
     }
 
 
-def explanation_page(explanation: Explanation, source: PageToExplain | None = None) -> Iterator[str]:
-    """Yield the HTML page piece by piece; `source` says where the page was read."""
+def print_matches(explanation: Explanation, matches: Sequence[TextMatch]) -> None:
+    """Print the blocks that have a text, each with its decision, the meaning of the reason and what else is known."""
+    out = make_console()
+    width = max(5, len(str(len(explanation.rows))))
+    for match in matches:
+        _print_row(out, match.row, width)
+        _line(out, f"{'':{width}} {why_matched(match)}: {match.row.decision.reason.meaning}", "dim")
+    _line(out, "; ".join(page_facts(explanation)))
+
+
+def why_matched(match: TextMatch) -> str:
+    """Return how much of the text a block has."""
+    if match.whole:
+        return "has the whole text"
+    return f"has {match.share:.0%} of its words, or is as similar"
+
+
+def match_record(match: TextMatch) -> dict[str, Any]:
+    """Return a match as values for `print_json`."""
+    return {"whole": match.whole, "share": round(match.share, _DIGITS), **_block_record(match.row)}
+
+
+def explanation_page(
+    explanation: Explanation, source: PageToExplain | None = None, *, framed: bool = False
+) -> Iterator[str]:
+    """Yield the HTML page piece by piece; `source` says where the page was read.
+
+    In a frame (`framed`) the page has no head of its own, and no link that would lead the frame elsewhere.
+    """
     cleaned, root, reasons = explanation.cleaned, explanation.page.root, explanation.reasons()
     dropped = (count.reason for count in reasons if count.reason is not Reason.KEPT)
     numbers: dict[Reason, int] = {reason: number for number, reason in enumerate(dropped, 1)}
     decided = [(row.leaf, row.decision) for row in explanation.rows]
-    facts = [f"method {cleaned.method}", *_page_facts(explanation)]
+    facts = [f"method {cleaned.method}", *page_facts(explanation)]
     facts += [cleaned.encoding] if cleaned.encoding else []
     facts += [parse_warning.replace("_", " ") for parse_warning in cleaned.parse_warnings]
     name = source.name if source else explanation.page.url or "a page"
@@ -107,7 +134,8 @@ def explanation_page(explanation: Explanation, source: PageToExplain | None = No
         url=explanation.page.url,
         facts=[*([_origin(source, explanation)] if source else []), " · ".join(facts)],
         difference=_difference(explanation),
-        metadata=list(_metadata_rows(cleaned.metadata)),
+        metadata=list(metadata_rows(cleaned.metadata)),
+        framed=framed,
         reasons=reasons,
         numbers=numbers,
         head=head_texts(root, decided),
@@ -148,7 +176,7 @@ def _difference(explanation: Explanation) -> str | None:
     )
 
 
-def _page_facts(explanation: Explanation) -> Iterator[str]:
+def page_facts(explanation: Explanation) -> Iterator[str]:
     """Yield what the method says of the whole page, and what its score means."""
     cleaned = explanation.cleaned
     if cleaned.type is not None and cleaned.confidence is not None:
@@ -164,7 +192,7 @@ def _page_facts(explanation: Explanation) -> Iterator[str]:
         yield f"lowest score kept {_number(explanation.lowest_kept)}"
 
 
-def _notes(row: ExplainedBlock) -> Iterator[str]:
+def notes(row: ExplainedBlock) -> Iterator[str]:
     """Yield what there is to say of a block beside its decision, score and priority."""
     if row.overruled:
         yield "its score is high enough, but the words of an element around it overrule it"
@@ -196,7 +224,7 @@ def _print_row(out: Console, row: ExplainedBlock, width: int) -> None:
     line.append(f"{block.kind.replace('_', ' '):{_KIND_WIDTH}} ", "dim")
     text = cut_text(block.text[:_MAX_TEXT_CHARS], max(_MIN_TEXT_CELLS, out.width - line.cell_len))
     out.print(line.append(text, "" if decision.kept else "dim"), soft_wrap=True)
-    for note in _notes(row):
+    for note in notes(row):
         _line(out, f"{'':{width}} {'':{_REASON_WIDTH}} {note}", "dim")
 
 
@@ -249,19 +277,22 @@ def _stored_record(text: StoredText) -> dict[str, Any]:
     }
 
 
-def _describer(explanation: Explanation, numbers: Mapping[Reason, int]) -> Callable[[MarkedText], tuple[str, str]]:
-    """Return a function that gives a text's look and reasons; the first text of a block begins with its number."""
+def _describer(explanation: Explanation, numbers: Mapping[Reason, int]) -> Callable[[MarkedText], tuple[str, str, str]]:
+    """Return a function that gives a text's look, reasons and anchor; only the first text of a block has an anchor.
+
+    It begins with the number of its reason.
+    """
     rows = {row.block.position: row for row in explanation.rows}
     begun: set[int] = set()
 
-    def describe(text: MarkedText) -> tuple[str, str]:
+    def describe(text: MarkedText) -> tuple[str, str, str]:
         (decision,) = text.decisions
         assert decision is not None  # only the texts of decided leaves are shown
         position = decision.block.position
         look = "k" if decision.kept else f"d r{numbers[decision.reason]}"
         first = " f" if position not in begun else ""
         begun.add(position)
-        return f"{look}{first}", _why(rows[position])
+        return f"{look}{first}", _why(rows[position]), f"block-{position}" if first else ""
 
     return describe
 
@@ -277,4 +308,4 @@ def _why(row: ExplainedBlock) -> str:
         block.path[:_MAX_PATH],
     ]
     decision = "kept" if row.decision.kept else f"dropped: {reason.replace('_', ' ')}, {reason.meaning}"
-    return "\n".join([decision, " · ".join(facts), *_notes(row)])
+    return "\n".join([decision, " · ".join(facts), *notes(row)])

@@ -92,7 +92,7 @@ def make_app(engine: Engine, settings: BaseSettings, access: Access) -> ASGIApp:
         Route(DESCRIPTION_PATH, _description(answering.views)),
         Route("/changes.atom", _guarded(_feed(answering, renderer), renderer.problem)),
         Route("/page", _guarded(_page_at_address(answering), renderer.problem)),
-        Route("/pages/{page}/original", original),
+        Route("/pages/{page}/frame", original),
         Route("/live", live.stream),
         Route("/static/{name}", _static),
     ]

@@ -501,6 +501,103 @@ class ChangesAnswer(Record, frozen=True):
     next: str | None
 
 
+# The tabs of a page
+
+
+class PageHead(Record, frozen=True):
+    """A page, for the head of its tabs. `original` is the page that it nearly repeats."""
+
+    id: int
+    url: str
+    site: str
+    title: str | None
+    language: str | None
+    method: str
+    retired: datetime | None
+    html_kept: bool
+    original: PageLink | None
+
+
+class PageChanges(Record, frozen=True):
+    """The visits that changed a page, and the requests for it that are still stored; at most 100 of each."""
+
+    page: PageHead
+    revisions: list[Revision]
+    requests: list[PageVisit]
+
+
+class PageDuplicates(Record, frozen=True):
+    """The pages that nearly repeat a page, its texts that others repeat, and its texts that repeat others."""
+
+    page: PageHead
+    near_duplicates: list[PageLink]
+    copies: list[Copy]
+    repeats: list[ShownText]
+
+
+class MetadataField(Record, frozen=True):
+    """A statement of a page: what is stored, and what its HTML says now, with the place where it says so."""
+
+    name: str
+    stored: str | None
+    read: str | None
+    source: str | None
+
+
+class PageMetadata(Record, frozen=True):
+    """What a page says of itself, and the times of its visits. Without its HTML, no source is known."""
+
+    page: PageHead
+    fields: list[MetadataField]
+    key: str
+    encoding: str | None
+    first_seen: datetime
+    last_seen: datetime
+    last_changed: datetime
+    visits: int
+    changes: int
+    next_visit: datetime | None
+    why: str | None
+
+
+class OriginalTabQuestion(PageQuestion, frozen=True):
+    """One page, and a text that is looked for in it."""
+
+    find: Annotated[str, Meta(max_length=2_000, description="a sentence that is missing, as the page shows it")] = ""
+
+
+class FoundBlock(Record, frozen=True):
+    """A block that has a text: its decision, and what else is known of it.
+
+    `whole` says that it has the whole text; otherwise it has a part, or is similar.
+    """
+
+    position: int
+    text: str
+    kept: bool
+    reason: str
+    meaning: str
+    score: float
+    kind: str
+    path: str
+    whole: bool
+    share: float
+    notes: list[str]
+
+
+class OriginalTab(Record, frozen=True):
+    """The address of a page's original in colours, and the blocks with the text that is looked for.
+
+    `facts` say what the score means; `problem` is why no block has the text.
+    """
+
+    page: PageHead
+    original: str
+    blocks: list[FoundBlock]
+    facts: list[str]
+    problem: str | None
+
+
 # Copies
 
 

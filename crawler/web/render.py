@@ -26,7 +26,6 @@ from starlette.responses import Response
 
 from cleaning.blocks import Reason
 from crawler.reports.inert_page import make_environment, read_style
-from crawler.storage.page_columns import PAGE_COLUMN_NAMES
 from crawler.web.views.originals import usable_methods
 
 if TYPE_CHECKING:
@@ -50,8 +49,6 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _MARKS = re.compile(r"\[([^\]]+)\]\([^)]*\)|`")
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _THOUSAND = 1_000
-# What the head of a page does not show already.
-_PAGE_FACTS = (*(name for name in PAGE_COLUMN_NAMES if name not in {"url", "site", "title"}), "method", "encoding")
 _CHART_HEIGHT = 100
 _BAR_WIDTH = 10
 _BAR_MIN = 2.0  # a day with little is no day with nothing
@@ -118,7 +115,6 @@ class Renderer:
             "meanings": {reason.value: reason.meaning for reason in Reason},
             "chart_of": make_chart,
             "epoch": datetime.fromtimestamp(0, UTC),
-            "page_facts": _PAGE_FACTS,
         }
         self._environment.filters |= {
             "by_day": _by_day,

@@ -13,9 +13,9 @@ from crawler.web.views.board import Board, read_sites
 from crawler.web.views.changes import read_changes_view
 from crawler.web.views.copies import read_beside, read_copies, read_copy_pairs
 from crawler.web.views.crawls import read_crawl, read_crawls
-from crawler.web.views.originals import read_methods
+from crawler.web.views.originals import read_methods, read_original_tab, read_page_metadata
 from crawler.web.views.overview import read_overview
-from crawler.web.views.pages import read_page
+from crawler.web.views.pages import read_page, read_page_changes, read_page_duplicates
 from crawler.web.views.search import read_search
 from crawler.web.views.sites import read_site
 from crawler.web.views.work import read_failures, read_schedule, read_settings
@@ -56,6 +56,38 @@ _DETAILS = (
     View("crawl", "/crawls/{crawl}", records.CrawlQuestion, records.CrawlAnswer, read_crawl, "One crawl"),
     View("site", "/sites/{site}", records.SiteQuestion, records.SiteRecord, read_site, "One site"),
     View("page", "/pages/{page}", records.PageQuestion, records.PageAnswer, read_page, "One page"),
+    View(
+        "page_original",
+        "/pages/{page}/original",
+        records.OriginalTabQuestion,
+        records.OriginalTab,
+        read_original_tab,
+        "The original of a page, and why a text is missing",
+    ),
+    View(
+        "page_changes",
+        "/pages/{page}/changes",
+        records.PageQuestion,
+        records.PageChanges,
+        read_page_changes,
+        "The changes of a page",
+    ),
+    View(
+        "page_duplicates",
+        "/pages/{page}/duplicates",
+        records.PageQuestion,
+        records.PageDuplicates,
+        read_page_duplicates,
+        "The duplicates of a page",
+    ),
+    View(
+        "page_metadata",
+        "/pages/{page}/metadata",
+        records.PageQuestion,
+        records.PageMetadata,
+        read_page_metadata,
+        "The metadata of a page",
+    ),
     View("block", "/blocks/{block}", records.BlockQuestion, records.BlockAnswer, read_block, "One block"),
     View(
         "copies_of_site",

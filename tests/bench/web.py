@@ -188,8 +188,8 @@ def addresses(options):
         "settings": draw(lambda: "/settings"),
         "page as JSON": draw(lambda: f"/api/pages/{drawn.randrange(pages) + 1}"),
         "two methods": draw(lambda: f"/pages/{drawn.randrange(pages) + 1}/methods"),
-        "original": draw(lambda: f"/pages/{drawn.randrange(min(_HTML_PAGES, pages)) + 1}/original"),
-        "original by pab": draw(lambda: f"/pages/{drawn.randrange(min(_HTML_PAGES, pages)) + 1}/original?method=pab"),
+        "original": draw(lambda: f"/pages/{drawn.randrange(min(_HTML_PAGES, pages)) + 1}/frame"),
+        "original by pab": draw(lambda: f"/pages/{drawn.randrange(min(_HTML_PAGES, pages)) + 1}/frame?method=pab"),
     }
 
 

@@ -172,7 +172,7 @@ def show_demo(folder):
             for name, path in paths.items():
                 page.goto(f"{site}{path}")
                 page.screenshot(path=folder / f"{name}.png")
-            page.goto(f"{site}/pages/{first_page['id']}#original")
+            page.goto(f"{site}/pages/{first_page['id']}/original")
             page.frame_locator("iframe").locator("main").wait_for()
             page.screenshot(path=folder / "original.png")
 
@@ -227,7 +227,7 @@ def choose_paths(site):
             paths |= {
                 f"search-{language}": f"/search?{query}",
                 f"page-{language}": f"/pages/{number}",
-                f"original-{language}": f"/pages/{number}#original",
+                f"original-{language}": f"/pages/{number}/original",
                 f"methods-{language}": f"/pages/{number}/methods?other=pab",
                 f"site-{language}": f"/sites/{pages[0]['site']}",
             }

@@ -19,6 +19,9 @@ from crawler.web.records import (
     DiffWords,
     MetadataChange,
     PageAnswer,
+    PageChanges,
+    PageDuplicates,
+    PageHead,
     PageLink,
     PageVisit,
     Revision,
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from sqlalchemy import CompoundSelect, Select
     from sqlalchemy.engine import Connection
 
-    from crawler.reading.history import MetadataEdit, PageRevision, TextEdit, TextLifetime
+    from crawler.reading.history import MetadataEdit, PageHistory, PageRevision, TextEdit, TextLifetime
     from crawler.reading.text_diff import DiffPart
     from crawler.web.records import PageQuestion
     from crawler.web.snapshot import DatabaseSnapshot
@@ -45,6 +48,11 @@ _SELECT_PAGE = select(
     *dict.fromkeys([*(page.c[name] for name in _PLAIN), *PAGE_HISTORY]),
     page.c.html.is_not(None).label("html_kept"),
     page.c.retired_at.label("retired"),
+)
+_SELECT_HEAD = select(
+    *(page.c[name] for name in ("id", "url", "site", "title", "language", "method")),
+    page.c.retired_at.label("retired"),
+    page.c.html.is_not(None).label("html_kept"),
 )
 _SELECT_TEXTS: CompoundSelect[Any] = (
     shown_texts(
@@ -118,18 +126,54 @@ def read_page(snapshot: DatabaseSnapshot, question: PageQuestion) -> PageAnswer:
         near_duplicates=list(map(page_link, connection.execute(_SELECT_NEAR, key))),
         texts=list(map(_shown_text, connection.execute(_SELECT_TEXTS, key))),
         copies=_copies(connection, question.page),
-        revisions=[revision_record(revision) for revision in reversed(history.revisions[-CUT:])],
-        requests=[
-            PageVisit(
-                crawl=visit.crawl,
-                spider=visit.spider,
-                outcome=visit.outcome,
-                error=None if visit.error is None else redact_text(visit.error),
-                ended=visit.ended,
-            )
-            for visit in reversed(history.requests[-CUT:])
-        ],
+        revisions=_revisions(history),
+        requests=_page_visits(history),
     )
+
+
+def read_head(connection: Connection, page_id: int) -> PageHead:
+    """Return the head of a page's tabs; raises NotStoredError if no page has this id."""
+    row = connection.execute(_SELECT_HEAD.where(page.c.id == page_id)).first()
+    if row is None:
+        raise NotStoredError(f"there is no page {page_id} in the database")
+    original = next(map(page_link, connection.execute(_SELECT_ORIGINAL, {"page": page_id})), None)
+    return PageHead(**row._mapping, original=original)  # noqa: SLF001 — SQLAlchemy's public name
+
+
+def read_page_changes(snapshot: DatabaseSnapshot, question: PageQuestion) -> PageChanges:
+    """Return the visits that changed a page; raises NotStoredError if no page has this id."""
+    head = read_head(snapshot.connection, question.page)
+    history = read_history_of(snapshot.connection, question.page)
+    return PageChanges(head, _revisions(history), _page_visits(history))
+
+
+def read_page_duplicates(snapshot: DatabaseSnapshot, question: PageQuestion) -> PageDuplicates:
+    """Return what a page repeats and what repeats it; raises NotStoredError if no page has this id."""
+    connection, key = snapshot.connection, {"page": question.page}
+    texts = map(_shown_text, connection.execute(_SELECT_TEXTS, key))
+    return PageDuplicates(
+        page=read_head(connection, question.page),
+        near_duplicates=list(map(page_link, connection.execute(_SELECT_NEAR, key))),
+        copies=_copies(connection, question.page),
+        repeats=[text for text in texts if text.of is not None][:CUT],
+    )
+
+
+def _revisions(history: PageHistory) -> list[Revision]:
+    return [revision_record(revision) for revision in reversed(history.revisions[-CUT:])]
+
+
+def _page_visits(history: PageHistory) -> list[PageVisit]:
+    return [
+        PageVisit(
+            crawl=visit.crawl,
+            spider=visit.spider,
+            outcome=visit.outcome,
+            error=None if visit.error is None else redact_text(visit.error),
+            ended=visit.ended,
+        )
+        for visit in reversed(history.requests[-CUT:])
+    ]
 
 
 def find_page(connection: Connection, url: str) -> int:

@@ -90,7 +90,8 @@ def test_nothing_of_an_attack_runs_or_is_fetched(opened, serve, compare, tmp_pat
         span.hover()
         span.click()
     for label in page.locator("label:visible").all():
-        label.click()
+        label.click()  # hides texts
+        label.click()  # shows them again
     page.wait_for_timeout(100)
     page.screenshot(path=tmp_path / "attack.png", full_page=True)
     assert (seen, requests, page.url) == ([address], [], address)

@@ -9,7 +9,8 @@ from cleaning.blocks import Block, Decision, Kind, Reason
 from cleaning.fingerprint import distance, fingerprint
 from cleaning.methods import METHODS
 from cleaning.page_fingerprint import Fingerprinter
-from crawler.reports.explain import EarlierBlock, _find_copies, explain
+from crawler.errors import CompareError
+from crawler.reports.explain import EarlierBlock, _find_copies, explain, find_text
 from crawler.storage.queries import PageContents, StoredText
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -152,3 +153,37 @@ def test_weighted_compares_before_it_scores():
 
 def test_a_copy_whose_original_is_not_found_is_left_out():
     assert _find_copies(decisions(("It rained.", Reason.PAGE_DUPLICATE)), 3) == {}
+
+
+FOUND = b"""<html><body><div class=nav><a href=/a>Home of the lake</a> <a href=/b>The weather</a></div><article>
+<p>The ferryman of the lake told every visitor how many storms he had crossed in the year.</p>
+<p>The harbour office asks all guests to be at the pier ten minutes before the ferry leaves.</p></article>
+<script>var text = "a sentence that only a script has";</script></body></html>"""
+
+OVER_TWO = (
+    "crossed in the year. The harbour office asks all guests to be at the pier ten minutes before the ferry leaves."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "positions", "whole"),
+    [
+        ("how MANY storms, he had crossed", [1], True),
+        (OVER_TWO, [2], False),
+        ("The harbour office asks every guest to be at the pier some minutes before the ferry leaves", [2], False),
+        ("Home of the lake", [0], True),
+    ],
+)
+def test_a_text_is_found_whole_in_part_or_nearly(text, positions, whole):
+    matches = find_text(explain(FOUND), text)
+    assert [match.row.block.position for match in matches] == positions
+    assert {match.whole for match in matches} == {whole}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("...", "no word to look for"), ("a sentence that only a script has", "in a script"), ("absent words", "not in")],
+)
+def test_a_text_that_no_block_has_is_refused_with_the_reason(text, reason):
+    with pytest.raises(CompareError, match=reason):
+        find_text(explain(FOUND), text)

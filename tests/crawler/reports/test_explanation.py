@@ -126,7 +126,7 @@ def test_the_pointer_is_told_why(article):
 
 def test_the_legend_has_a_number_and_the_counts_of_each_reason(article):
     explained = explain(article)
-    entries = root("".join(explanation_page(explained))).xpath("//div[@class='reasons']/div")
+    entries = root("".join(explanation_page(explained))).xpath("//div[@class='reasons']/*")
     sizes = {entry.find("b").text: int(entry.find("span").text) for entry in entries}
     assert sizes.pop("all blocks") == len(explained.rows) == sum(sizes.values())
     assert sizes == {reason.replace("_", " "): count for reason, count in explained.counts().items()}
@@ -177,7 +177,7 @@ def test_deep_and_wide_pages_are_written_in_seconds():
 
 def test_a_page_with_too_many_texts_is_cut():
     text = written("<p>word <a href=/>link</a></p>" * 10_500)
-    assert text.count('<span class="t ') == 20_000
+    assert text.count(' class="t ') == 20_000
     assert text.count("<div") == text.count("</div>")
     assert "the rest is not shown" in text
 

@@ -23,6 +23,7 @@ VALUES = {
     "methods": {"page": 2},
     "crawl": {"crawl": 2},
 }
+VALUES |= {f"page_{name}": {"page": 2} for name in ("original", "changes", "duplicates", "metadata")}
 VALUES |= {"copies_of_site": {"site": "example.org", "original": "example.net"}, "beside": {"page": 2, "other": 3}}
 # They are read once in minutes, and kept.
 CACHED = {"overview": "count(*)", "families": "GROUP BY", "copies": "GROUP BY"}
