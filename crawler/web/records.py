@@ -748,12 +748,24 @@ class SearchedPage(Record, frozen=True):
     hits: list[SearchHit]
 
 
+class NamedSite(Record, frozen=True):
+    """A site whose name begins with the query."""
+
+    site: str
+    pages: int
+
+
 class SearchAnswer(Record, frozen=True):
-    """Pages, the best first. `problem` says what is wrong with the query, in a sentence."""
+    """Pages, the best first. `problem` says what is wrong with the query, in a sentence.
+
+    `page` is the one at the address that the query is, `sites` are at most five whose names begin with it.
+    """
 
     pages: list[SearchedPage]
     problem: str | None
     next: str | None
+    page: PageLink | None = None
+    sites: list[NamedSite] = []
 
 
 # Failures

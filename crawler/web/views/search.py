@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+from sqlalchemy import select
+
 from cleaning.declare import day
-from crawler.errors import QueryError
+from crawler.errors import NotStoredError, QueryError
 from crawler.reading.search import Rank, SearchFilters, search
 from crawler.storage.queries import expect_site
-from crawler.web.records import SearchAnswer, SearchedPage, SearchHit, TextPart
+from crawler.storage.tables import site
+from crawler.web.records import NamedSite, PageLink, SearchAnswer, SearchedPage, SearchHit, TextPart
 from crawler.web.snapshot import number_of
+from crawler.web.views.pages import find_page, read_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from crawler.web.snapshot import DatabaseSnapshot
 
 _PAGES = 20
+_SITES_MAX = 5
 _PAGES_MAX = 200  # beyond them, other words find what is meant
 
 
@@ -26,6 +32,34 @@ def read_search(snapshot: DatabaseSnapshot, question: SearchQuestion) -> SearchA
     """Return the pages that match, none for an empty query; the answer says what is wrong with a malformed one."""
     if not question.q.strip():
         return SearchAnswer(pages=[], problem=None, next=None)
+    answer = _search_texts(snapshot, question)
+    if question.cursor is not None or len(question.q.split()) > 1:
+        return answer
+    page_at_address = _page_at(snapshot, question.q.strip())
+    sites = _sites(snapshot, question.q.strip().lower())
+    return replace(answer, page=page_at_address, sites=sites)
+
+
+def _page_at(snapshot: DatabaseSnapshot, address: str) -> PageLink | None:
+    """Return the page at an address; None if the query is none, or no page is there."""
+    if not address.startswith(("http://", "https://")):
+        return None
+    try:
+        page_id = find_page(snapshot.connection, address)
+    except NotStoredError:
+        return None
+    head = read_head(snapshot.connection, page_id)
+    return PageLink(id=head.id, url=head.url, title=head.title, distance=0)
+
+
+def _sites(snapshot: DatabaseSnapshot, begins: str) -> list[NamedSite]:
+    # In byte order, so that the index serves; U+10FFFF comes after every character.
+    named = select(site.c.site, site.c.pages).where(site.c.site >= begins, site.c.site < f"{begins}\U0010ffff")
+    rows = snapshot.connection.execute(named.order_by(site.c.site).limit(_SITES_MAX))
+    return [NamedSite(site=row.site, pages=row.pages) for row in rows]
+
+
+def _search_texts(snapshot: DatabaseSnapshot, question: SearchQuestion) -> SearchAnswer:
     try:
         start = min(number_of(question.cursor, 0), _PAGES_MAX)
         limit = min(start + _PAGES + 1, _PAGES_MAX)
@@ -49,8 +83,8 @@ def _filters(question: SearchQuestion) -> SearchFilters:
         since = day().read(question.since.strip()) if question.since.strip() else None
     except ValueError as error:
         raise QueryError(f"since is {question.since!r}: {error}") from error
-    site, section, language = (value.strip() or None for value in (question.site, question.section, question.language))
-    return SearchFilters.of(site, section, language, since)
+    name, section, language = (value.strip() or None for value in (question.site, question.section, question.language))
+    return SearchFilters.of(name, section, language, since)
 
 
 def _page(result: FoundPage) -> SearchedPage:
