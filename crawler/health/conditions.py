@@ -62,6 +62,8 @@ _SILENT_OUTCOMES = frozenset(
 # Fewer visits do not show what a site is like.
 _MIN_VISITS = 2
 _MIN_PAGES = 10
+MIN_REVISITS = 10
+"""Fewer visits to stored pages do not show that a site has lost its pages."""
 _MIN_GAPS = 4
 _MIN_BATCHES = 3
 _SHORTEST_INTERVAL = timedelta(hours=1)
@@ -238,7 +240,7 @@ def _judge_silence(latest: SiteCounts) -> Finding | None:
 
 
 def _judge_vanished(latest: SiteCounts, bounds: HealthBounds) -> Finding | None:
-    if latest.revisits < _MIN_PAGES:
+    if latest.revisits < MIN_REVISITS:
         return None
     sentence = (
         f"{latest.vanished:,} of {latest.revisits:,} pages that were visited again were not found, more than "

@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 
 from crawler.config.arguments import RECRAWL, describe_arguments, resume_command
 from crawler.errors import NotStoredError
+from crawler.health.conditions import MIN_REVISITS
 from crawler.monitoring.exit_status import find_exit_status
 from crawler.storage import crawls as crawls_
 from crawler.storage.queries import CrawlReport, crawl_report
@@ -20,11 +21,12 @@ from crawler.web.records import CrawlAnswer, CrawlList, CrawlRecord, OpenCrawl
 from crawler.web.snapshot import ROWS, number_of, split_page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
 
     from sqlalchemy.engine import Connection
 
+    from crawler.config import Config
     from crawler.web.records import CrawlQuestion, CrawlsQuestion
     from crawler.web.snapshot import DatabaseSnapshot
 
@@ -58,9 +60,11 @@ _EFFECT_WORDS = {
 def read_crawls(snapshot: DatabaseSnapshot, question: CrawlsQuestion) -> CrawlList:
     """Return crawls, the latest first."""
     before = number_of(question.cursor, _LAST_ID)
-    latest = latest_crawls(snapshot, CRAWLS_MAX, before, question.spider)
-    matching = [record for record in latest if question.result in {"", record.result}]
-    records, following = split_page(matching, lambda record: record.id)
+    limit = CRAWLS_MAX if question.result else ROWS + 1
+    latest = latest_reports(snapshot.connection, limit, before, question.spider)
+    records, following = split_page(
+        list(islice(_matching(snapshot, latest, question.result), ROWS + 1)), lambda record: record.id
+    )
     sums: Counter[str] = Counter()
     for record in records:
         sums.update(record.outcomes)
@@ -71,10 +75,16 @@ def _previous(snapshot: DatabaseSnapshot, question: CrawlsQuestion, before: int)
     """Return the cursor of the page before the one of crawls with smaller ids; None on the first page."""
     if before >= _LAST_ID:
         return None
-    later = select(crawl).where(crawl.c.id >= before, *_by(question.spider)).order_by(crawl.c.id).limit(CRAWLS_MAX)
-    records = (crawl_record(snapshot, crawl_report(row)) for row in snapshot.connection.execute(later))
-    matching = (record.id for record in records if question.result in {"", record.result})
+    limit = CRAWLS_MAX if question.result else ROWS + 1
+    later = select(crawl).where(crawl.c.id >= before, *_by(question.spider)).order_by(crawl.c.id).limit(limit)
+    reports = map(crawl_report, snapshot.connection.execute(later))
+    matching = (record.id for record in _matching(snapshot, reports, question.result))
     return str(next(islice(matching, ROWS, None), _LAST_ID))
+
+
+def _matching(snapshot: DatabaseSnapshot, reports: Iterable[CrawlReport], result: str) -> Iterator[CrawlRecord]:
+    records = (crawl_record(snapshot, report) for report in reports)
+    return (record for record in records if result in {"", record.result})
 
 
 def _by(spider: str) -> list[Any]:
@@ -100,19 +110,17 @@ def read_crawl(snapshot: DatabaseSnapshot, question: CrawlQuestion) -> CrawlAnsw
     )
 
 
-def latest_crawls(
-    snapshot: DatabaseSnapshot, limit: int, before: int = _LAST_ID, spider: str = ""
-) -> list[CrawlRecord]:
+def latest_reports(connection: Connection, limit: int, before: int = _LAST_ID, spider: str = "") -> list[CrawlReport]:
     """Return crawls with ids below a number, the latest first."""
     latest = select(crawl).where(crawl.c.id < before, *_by(spider)).order_by(crawl.c.id.desc()).limit(limit)
-    return [crawl_record(snapshot, crawl_report(row)) for row in snapshot.connection.execute(latest)]
+    return [crawl_report(row) for row in connection.execute(latest)]
 
 
 def crawl_record(snapshot: DatabaseSnapshot, report: CrawlReport) -> CrawlRecord:
     """Return a crawl with its counts, and whether it has done what it is for."""
     result, problem = "open", None
     if report.state != crawls_.CrawlState.OPEN:
-        result, problem = _result(report, snapshot.config.max_refused_share)
+        result, problem = _result(report, snapshot.config)
     return CrawlRecord(
         **{name: getattr(report, name) for name in (*_COPIED, *_COUNTED)},
         words=describe_arguments(report.arguments),
@@ -121,14 +129,25 @@ def crawl_record(snapshot: DatabaseSnapshot, report: CrawlReport) -> CrawlRecord
     )
 
 
-def _result(report: CrawlReport, max_refused_share: float) -> tuple[str, str | None]:
+def _result(report: CrawlReport, config: Config) -> tuple[str, str | None]:
     """Return `met`, `failed` or `unclear`, and why a crawl failed."""
     if not report.outcomes:
         return "unclear", None
-    status = find_exit_status({**report.counters, "finish_reason": report.reason or ""}, max_refused_share)
-    if status.problem is None and report.pages and not report.kept:
-        return "failed", f"no text was kept of {count_of(report.pages, 'page')}; the site may have been redesigned"
-    return "met" if status.problem is None else "failed", status.problem
+    stats = {**report.counters, "finish_reason": report.reason or ""}
+    problem = find_exit_status(stats, config.max_refused_share).problem or _find_loss(report, config)
+    return "met" if problem is None else "failed", problem
+
+
+def _find_loss(report: CrawlReport, config: Config) -> str | None:
+    """Return why the stored pages or their texts are mostly lost; None if they are not."""
+    if report.pages and not report.kept:
+        return f"no text was kept of {count_of(report.pages, 'page')}; the site may have been redesigned"
+    absent = report.effects.get("pages_missed", 0) + report.effects.get("pages_retired", 0)
+    missing = min(absent, report.outcomes.get("not_found", 0))
+    revisits = missing + report.outcomes.get("changed", 0) + report.outcomes.get("unchanged", 0)
+    if revisits < MIN_REVISITS or missing <= config.max_vanished_share * revisits:
+        return None
+    return f"{missing:,} of {count_of(revisits, 'stored page')} were not found any more"
 
 
 def describe_crawl(record: CrawlRecord) -> str:

@@ -22,7 +22,7 @@ from crawler.storage.tables import (
 )
 from crawler.web.records import Day, Overview, SlowHost, Totals
 from crawler.web.views.board import read_board
-from crawler.web.views.crawls import CRAWLS_MAX, latest_crawls, open_crawls
+from crawler.web.views.crawls import CRAWLS_MAX, crawl_record, latest_reports, open_crawls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
-    from crawler.web.records import CrawlRecord, OverviewQuestion
+    from crawler.storage.queries import CrawlReport
+    from crawler.web.records import OverviewQuestion
     from crawler.web.snapshot import CachedValue, DatabaseSnapshot
     from crawler.web.views.board import Board
 
@@ -58,7 +59,7 @@ def read_overview(
     """Return the overview."""
     connection = snapshot.connection
     engine = connection.engine
-    latest = latest_crawls(snapshot, CRAWLS_MAX)
+    latest = latest_reports(connection, CRAWLS_MAX)
     sites = board.read(lambda: read_board(snapshot)).sites
     return Overview(
         database=location_of(engine),
@@ -68,7 +69,7 @@ def read_overview(
         due_sections=count_due(snapshot, section),
         days=_days(latest, snapshot.now.date(), question.days),
         open_crawls=open_crawls(connection, snapshot.now),
-        crawls=latest[:_SHOWN_CRAWLS],
+        crawls=[crawl_record(snapshot, report) for report in latest[:_SHOWN_CRAWLS]],
         hosts=slow_hosts(connection, snapshot.now)[:_SHOWN_HOSTS],
         troubled=[site for site in sites if site.needs_look][:_SHOWN_SITES],
     )
@@ -85,21 +86,21 @@ def slow_hosts(connection: Connection, now: datetime) -> list[SlowHost]:
     return [convert(host, SlowHost, from_attributes=True) for host in crawls_.slow_hosts(connection, now)]
 
 
-def _days(crawls: Iterable[CrawlRecord], today: date, number: int) -> list[Day]:
+def _days(crawls: Iterable[CrawlReport], today: date, number: int) -> list[Day]:
     """Return the sums of the crawls by the day on which they began, the earliest day first."""
     sums: dict[date, Counter[str]] = {today - timedelta(days=back): Counter() for back in reversed(range(number))}
-    for record in crawls:
-        if (day := record.started.date()) in sums:
-            sums[day].update(dict(_counts(record)))
+    for report in crawls:
+        if (day := report.started.date()) in sums:
+            sums[day].update(dict(_counts(report)))
     names = ("pages", "kept", "duplicates", "failures")
     return [Day(day=day, **{name: counts[name] for name in names}) for day, counts in sums.items()]
 
 
-def _counts(record: CrawlRecord) -> Iterator[tuple[str, int]]:
-    yield "pages", record.pages
-    yield "kept", record.kept
-    yield "duplicates", sum(record.duplicates.values())
-    yield "failures", sum(record.refused.values()) + sum(record.failed.values())
+def _counts(report: CrawlReport) -> Iterator[tuple[str, int]]:
+    yield "pages", report.pages
+    yield "kept", report.kept
+    yield "duplicates", sum(report.duplicates.values())
+    yield "failures", sum(report.refused.values()) + sum(report.failed.values())
 
 
 def sum_counts(parts: Iterable[dict[str, int]]) -> dict[str, int]:

@@ -42,6 +42,13 @@ def test_a_crawl_that_removed_texts_says_so(latest):
     assert answer["crawl"]["problem"].startswith("no text was kept of ")
 
 
+def test_a_crawl_that_lost_most_stored_pages_is_not_green(latest):
+    crawl = latest(newspapers.VANISHED)["crawl"]
+    missing = crawl["outcomes"]["not_found"]
+    assert crawl["result"] == "failed"
+    assert crawl["problem"] == f"{missing} of {missing + 2} stored pages were not found any more"
+
+
 def test_an_open_crawl_says_how_far_it_is_and_what_continues_it(latest):
     answer = latest(newspapers.OPEN)
     queue = answer["queue"]
