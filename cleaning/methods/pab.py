@@ -23,7 +23,7 @@ from cleaning.leaves import (
     walk,
 )
 from cleaning.segments import at_position, join_parts, leaf_pieces, priority_tenths, regroup
-from cleaning.terms import Phrase, index_tokens, join_tokens, normalise, tokenise
+from cleaning.terms import Phrase, index_tokens, join_tokens, normalise, tokenise, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -146,7 +146,7 @@ def _cut_at_start_tags(
 def _title_block(root: HtmlElement) -> Iterator[Leaf]:
     # The walk reads a title in the body; that title begins a block like the other tags.
     element = root.find(".//head//title")
-    text = "" if element is None else "".join(element.itertext())
+    text = "" if element is None else visible("".join(element.itertext()))
     if element is not None and normalise(text):
         pieces = (Piece(text, element, None),)
         path = ElementPaths(root).of(element)

@@ -18,7 +18,7 @@ from cleaning.layout import Box, Layout
 from cleaning.leaves import walk
 from cleaning.methods import NEEDS
 from cleaning.methods.informative_sections import learn_template
-from cleaning.terms import normalise
+from cleaning.terms import normalise, visible
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = sorted((ROOT / "tests" / "golden").glob("*/page.html"))
@@ -64,7 +64,7 @@ def text_of(page, method):
     """Return the letters that have to come out."""
     texts = [leaf.block.text for leaf in walk(page.root)]
     title = page.root.find(".//head//title") if method in TITLED else None
-    return letters(texts if title is None else [normalise("".join(title.itertext())), *texts])
+    return letters(texts if title is None else [normalise(visible("".join(title.itertext()))), *texts])
 
 
 def check(page, method):

@@ -386,3 +386,8 @@ def test_both_methods_cut_the_same_blocks():
 
 def test_column_priority_is_the_sum_without_the_rule_of_links():
     assert [decision.block.priority for decision in clean(f"<p>x{OUT}</p>", URL, method="eniw").decisions] == [0.3]
+
+
+def test_title_has_no_invisible_characters():
+    decisions = clean("<title>Boats\u00ad and \ue001piers</title><p>The boats are late.</p>", method="pab").decisions
+    assert decisions[0].block.text == "Boats and piers"
