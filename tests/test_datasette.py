@@ -54,4 +54,4 @@ def test_the_view_of_blocks_is_shown_with_its_facets(ask):
 def test_a_query_of_the_metadata_finds_a_text(ask):
     url = quote("https://lake.example.org/1", safe="")
     rows = ask(f"/blocks/text_of_a_page.json?_shape=array&url={url}")
-    assert any("Ferry 1 is early" in row["text"] for row in rows)
+    assert any("The harbour office asks all guests" in row["text"] for row in rows)

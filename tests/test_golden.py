@@ -57,7 +57,10 @@ def test_kept_blocks_are_those_a_reader_wants(golden, request):
 def test_markdown_has_the_kept_texts_below_the_headline(golden):
     text = " ".join(golden.cleaned.text.split())
     markdown_text = read_back(golden.cleaned.to_markdown(links=False))
-    assert markdown_text in (text, f"{golden.cleaned.title} {text}")
+    if golden.expected.get("faults"):  # Markdown has headings of what is kept by mistake, and quotes of what is lost
+        assert [kept for kept in golden.kept if " ".join(kept.split()) not in markdown_text] == []
+    else:
+        assert markdown_text in (text, f"{golden.cleaned.title} {text}")
 
 
 def test_template_texts_are_not_kept(golden):

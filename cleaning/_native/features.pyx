@@ -18,6 +18,7 @@ from cleaning.classifier.features import (
     NEIGHBOUR_REACHES, NEIGHBOUR_STEPS, PAGE_SCORE_COLUMNS, SHAPE_LEVELS, SURE_SCORE, SimilarityGroups, TAG_CODES,
     TINY_CHARS, WINDOW_REACHES, without_digits,
 )
+from cleaning.classifier.hints import HINT_REASONS
 from cleaning.leaf_table import Column
 
 cdef object _DOUBLE = numpy.dtype(numpy.float64)
@@ -27,6 +28,7 @@ cdef int[3] _REACHES = NEIGHBOUR_REACHES
 cdef int[3] _WINDOWS = WINDOW_REACHES
 cdef int _FAR = FAR_BLOCKS, _NEAR = NEAR_LEVELS, _AROUND = len(AROUND_CODES)
 cdef int _SHAPES = SHAPE_LEVELS, _LEVELS = ELEMENT_LEVELS, _CHAIN = CHAIN_LEVELS
+cdef int _REASONS = len(HINT_REASONS)
 cdef int _FIRST_STAGE_COLUMNS = BLOCK_COLUMNS, _NEIGHBOUR_COLUMNS = len(NEIGHBOUR_NAMES) - PAGE_SCORE_COLUMNS
 cdef int WORDS = Column.WORDS, CHARS = Column.CHARS, LINK_CHARS = Column.LINK_CHARS, LINKS = Column.LINKS
 cdef int PAUSES = Column.PAUSES, ENDS = Column.ENDS, QUOTES = Column.QUOTES, SYMBOLS = Column.SYMBOLS
@@ -60,6 +62,35 @@ def fill_first_stage(rows, page, str title, scores):
         to = found.fill_around(at, to)
         to = found.fill_windows(at, to)
         found.fill_lexicon(at, to)
+
+
+def spread_hints(parent, codes, levels, entries):
+    """Return the greatest level and the entries of each reason around each element, and that with the surest hint."""
+    cdef const int32_t[::1] parents = parent, reasons = codes
+    cdef const unsigned char[::1] level = levels, count = entries
+    cdef Py_ssize_t at, size = len(parents)
+    cdef int32_t outer, code
+    if not size == len(reasons) == len(level) == len(count):
+        raise ValueError("the columns of the elements differ in length")
+    around = numpy.zeros((size, _REASONS), numpy.uint8)
+    total = numpy.zeros((size, _REASONS), numpy.uint8)
+    surest = numpy.full(size, -1, numpy.int32)
+    cdef unsigned char[:, ::1] greatest = around, sums = total
+    cdef int32_t[::1] best = surest
+    for at in range(size):
+        outer, code = parents[at], reasons[at]
+        if outer >= at or code >= _REASONS:
+            raise ValueError(f"element {at} is in element {outer}, or has the reason {code}")
+        if outer >= 0:
+            memcpy(&greatest[at, 0], &greatest[outer, 0], _REASONS)
+            memcpy(&sums[at, 0], &sums[outer, 0], _REASONS)
+            best[at] = best[outer]
+        if code >= 0:
+            greatest[at, code] = max(greatest[at, code], level[at])
+            sums[at, code] = <unsigned char> min(255, sums[at, code] + count[at])
+            if best[at] < 0 or level[best[at]] < level[at]:
+                best[at] = <int32_t> at
+    return around, total, surest
 
 
 def fill_neighbours(rows, page, scores, weights):
@@ -369,7 +400,7 @@ cdef class _FirstStage:
         return to
 
     cdef void fill_lexicon(self, Py_ssize_t at, float* to) noexcept:
-        cdef int32_t number = self.tree.node[at], depth = self.depth[number]
+        cdef int32_t number = self.tree.node[at], depth = self.depth[number], least_number = number
         cdef int level, least_level = 0
         cdef double least = INFINITY, greatest = -INFINITY, total = 0
         for level in range(_CHAIN):
@@ -381,11 +412,12 @@ cdef class _FirstStage:
             if level <= depth:
                 total += self.of_element[2, number]
                 if self.of_element[0, number] < least:
-                    least, least_level = self.of_element[0, number], level
+                    least, least_level, least_number = self.of_element[0, number], level, number
             number = max(self.tree.parent[number], 0)
         to[0], to[1], to[2], to[3] = <float> least, <float> greatest, <float> total, least_level
-        to[4], to[5] = <float> self.of_inline[0, at], <float> self.of_inline[2, at]
-        to[6], to[7] = <float> self.of_text[0, at], <float> self.of_text[2, at]
+        to[4] = self.inside[least_number, 3]
+        to[5], to[6] = <float> self.of_inline[0, at], <float> self.of_inline[2, at]
+        to[7], to[8] = <float> self.of_text[0, at], <float> self.of_text[2, at]
 
 
 cdef class _BlockTree:

@@ -2,7 +2,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from cleaning.classifier.decide import Hint
+from cleaning.classifier.hints import Hint
 from cleaning.classifier.signals import PageSignals
 
 class ScoredWords:

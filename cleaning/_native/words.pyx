@@ -577,7 +577,7 @@ cdef class HintWords:
         cdef str word
         self.known, self.hints = _WordTable(), []
         for word, hint in table.items():
-            self.known.add_scored([word] if word.startswith("<") else word.split("-"), c"-", hint.max_share)
+            self.known.add_scored([word] if word.startswith("<") else word.split("-"), c"-", hint.level)
             self.hints.append(hint)
 
     def read(self, list tags, list attributes):
@@ -606,7 +606,23 @@ cdef class HintWords:
             best = self._surer(best, self.known.find(buffer, at, at))
         for at in range(2, buffer.count):
             best = self._surer(best, self.known.find(buffer, at - 1, at))
-        return self.hints[best] if best >= 0 else None
+        return self._counted(buffer, best) if best >= 0 else None
+
+    cdef object _counted(self, _WordBuffer buffer, Py_ssize_t best):
+        """Return a hint with the number of entries that give its reason."""
+        cdef Py_ssize_t at, entry
+        cdef object surest = self.hints[best]
+        cdef set entries = set()
+        for at in range(2 * buffer.count - 1):
+            if at < buffer.count:
+                entry = self.known.find(buffer, at, at)
+            elif at > buffer.count:  # the tag makes no pair
+                entry = self.known.find(buffer, at - buffer.count, at - buffer.count + 1)
+            else:
+                continue
+            if entry >= 0 and self.hints[entry].reason is surest.reason:
+                entries.add(entry)
+        return surest._replace(entries=len(entries))
 
     cdef Py_ssize_t _surer(self, Py_ssize_t best, Py_ssize_t other) noexcept:
         if other < 0 or best >= 0 and self.known.entries[best].score >= self.known.entries[other].score:

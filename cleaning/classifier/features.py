@@ -1,7 +1,7 @@
 """The features of a page's blocks: one row a block for the first stage, and the columns that the second stage adds.
 
-A feature is a share or a count that means the same in every language; the words of a page speak through the lexicon
-alone. The model file holds the names of the columns that it was trained with.
+A feature is a share or a count that means the same in every language; words count only by their scores in the
+lexicon. The model file holds the names of the columns that it was trained with.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ import numpy as np
 
 from cleaning._native import load_compiled
 from cleaning.blocks import Kind
+from cleaning.classifier.hints import HINT_REASONS, count_alike, read_page_hints, spread_hints
 from cleaning.classifier.signals import COMPARED_MIN_CHARS, TYPE_FAMILIES, measure_overlap
 from cleaning.leaf_table import Column
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
+    from cleaning.classifier.hints import PageHints
     from cleaning.classifier.lexicon import Lexicon
     from cleaning.classifier.signals import PageSignals
     from cleaning.leaf_table import LeafTable
@@ -60,9 +62,15 @@ FEATURE_GROUPS: dict[str, list[str]] = {
     "windows": [f"{name}_within_{reach}" for reach in WINDOW_REACHES for name in ("mean", "links", "prose")],
     "lexicon": [
         *(f"{name}_sign_{level}" for level in range(NEAR_LEVELS) for name in _TOKEN_NAMES),
-        *"least_sign greatest_sign sum_of_signs least_level least_inline mean_inline least_text mean_text".split(),
+        *"least_sign greatest_sign sum_of_signs least_level least_prose".split(),
+        *"least_inline mean_inline least_text mean_text".split(),
     ],
     "evidence": "body_share summary_share body_covered body_words".split(),
+    "hints": [
+        *(f"hint_{reason}" for reason in HINT_REASONS),
+        *"hint_level hint_reason hint_prose reason_prose inline_hint inline_prose".split(),
+        *"hinted_prose hint_entries reason_entries hints_alike least_sign_beside".split(),
+    ],
     "page": (
         "blocks log_chars page_links prose_blocks page_prose page_mean headings cells items code duplicates h1s "
         "articles mains tables page_digits page_ends largest_prose"
@@ -110,6 +118,7 @@ class FirstStage:
     rows: np.ndarray
     totals: PageTotals
     word_sums: np.ndarray
+    hints: PageHints
 
     @property
     def page(self) -> np.ndarray:
@@ -119,7 +128,8 @@ class FirstStage:
 
 def read_first_stage(table: LeafTable, signals: PageSignals, lexicon: Lexicon) -> FirstStage:
     """Return the first stage's features of a page with blocks."""
-    totals, module = PageTotals(table), load_compiled("features")
+    totals = PageTotals(table)
+    module = load_compiled("features")
     rows = np.empty((totals.size, len(FIRST_STAGE_NAMES)), np.float32)
     of_texts, word_sums = lexicon.texts(totals.texts)
     words = LexiconScores(
@@ -127,13 +137,14 @@ def read_first_stage(table: LeafTable, signals: PageSignals, lexicon: Lexicon) -
     )
     fill = pure_fill_first_stage if module is None else module.fill_first_stage
     fill(rows, totals, signals.title, words)
-    overlap = _overlap_columns(totals, signals)
-    for index, column in enumerate(overlap, BLOCK_COLUMNS):
+    hints = read_page_hints(table)
+    columns = [*_overlap_columns(totals, signals), *_hint_columns(totals, hints), _beside_prose(totals, rows)]
+    for index, column in enumerate(columns, BLOCK_COLUMNS):
         rows[:, index] = column
-    rows[:, BLOCK_COLUMNS + len(overlap) :] = np.array(
+    rows[:, BLOCK_COLUMNS + len(columns) :] = np.array(
         _page_columns(totals) + _address_columns(signals) + signals.families, np.float64
     )
-    return FirstStage(rows, totals, word_sums)
+    return FirstStage(rows, totals, word_sums, hints)
 
 
 def read_neighbours(totals: PageTotals, scores: np.ndarray) -> np.ndarray:
@@ -190,8 +201,8 @@ def group_similar(table: LeafTable) -> SimilarityGroups:
     module = load_compiled("features")
     if module is None:
         return pure_group_similar(table)
-    found: SimilarityGroups = module.group_similar(table)
-    return found
+    groups: SimilarityGroups = module.group_similar(table)
+    return groups
 
 
 def pure_group_similar(table: LeafTable) -> SimilarityGroups:
@@ -250,8 +261,8 @@ class PageTotals:
     def inside(self, values: np.ndarray) -> np.ndarray:
         """Return the sum of the blocks' values inside each element."""
         sums = running_sums(values)
-        found: np.ndarray = sums[self.table.last] - sums[self.table.first]
-        return found
+        total: np.ndarray = sums[self.table.last] - sums[self.table.first]
+        return total
 
     @cached_property
     def chain(self) -> np.ndarray:
@@ -440,7 +451,8 @@ def _window_columns(totals: PageTotals) -> list[np.ndarray]:
     sums = running_sums(totals.chars), running_sums(totals.links), running_sums(totals.prose_chars)
     columns = []
     for reach in WINDOW_REACHES:
-        first, last = np.maximum(0, totals.indexes - reach), np.minimum(totals.size, totals.indexes + reach + 1)
+        first = np.maximum(0, totals.indexes - reach)
+        last = np.minimum(totals.size, totals.indexes + reach + 1)
         chars, links, prose = (sum_[last] - sum_[first] for sum_ in sums)
         columns += [chars / (last - first), links / np.maximum(1, chars), prose / totals.all_prose]
     return columns
@@ -450,12 +462,15 @@ def _lexicon_columns(totals: PageTotals, words: LexiconScores) -> list[np.ndarra
     chain, of_elements = totals.chain, words.elements
     near = of_elements[:, chain[:NEAR_LEVELS]].transpose(1, 0, 2).reshape(-1, totals.size)
     least = np.where(totals.real, of_elements[0][chain], np.inf)
+    levels = least.argmin(axis=0)
+    prose = totals.inside(totals.prose_chars) / totals.all_prose
     return [
         *near,
         least.min(axis=0),
         of_elements[1][chain].max(axis=0),
         sum(np.where(totals.real, of_elements[2][chain], 0)),
-        least.argmin(axis=0),
+        levels,
+        prose[chain[levels, totals.indexes]],
         *words.inlines[[0, 2]],
         *words.texts[[0, 2]],
     ]
@@ -463,7 +478,8 @@ def _lexicon_columns(totals: PageTotals, words: LexiconScores) -> list[np.ndarra
 
 def _overlap_columns(totals: PageTotals, signals: PageSignals) -> list[np.ndarray]:
     size = totals.size
-    shares, summaries = np.full(size, -1.0), np.zeros(size)
+    shares = np.full(size, -1.0)
+    summaries = np.zeros(size)
     if signals.body or signals.summaries:
         indexes = np.flatnonzero((totals.chars >= COMPARED_MIN_CHARS) & (totals.links <= totals.unlinked))
         shares[indexes], summaries[indexes] = measure_overlap(
@@ -471,6 +487,45 @@ def _overlap_columns(totals: PageTotals, signals: PageSignals) -> list[np.ndarra
         )
     covered = (shares.clip(0) * totals.words).sum() / signals.body_words if signals.body_words else -1.0
     return [shares, summaries, np.full(size, covered), np.full(size, signals.body_words)]
+
+
+def _hint_columns(totals: PageTotals, hints: PageHints) -> list[np.ndarray]:
+    """Return the hints around each block, and the shares of the page's prose with the same hints.
+
+    A hint around most of the prose says little, so the shares are features too. Several entries or elements with the
+    same reason are stronger evidence than one word, which may stand there by chance.
+    """
+    table, size = totals.table, totals.size
+    around = spread_hints(table.parent, hints.elements)
+    levels, surest = around.levels[table.node], around.surest[table.node]
+    level = levels.max(axis=1)
+    reason = levels.argmax(axis=1)
+    prose = totals.prose_chars / totals.all_prose
+    of_reasons = np.where(levels.T > 0, prose, 0.0).sum(axis=1)
+    entries = np.zeros(len(table.tags))
+    entries[list(hints.elements)] = [hint.entries for hint in hints.elements.values()]
+    inlines = np.zeros(size)
+    inlines[list(hints.inlines)] = [hint.level for hint in hints.inlines.values()]
+    return [
+        *levels.T,
+        level,
+        np.where(level, reason, -1),
+        np.where(surest >= 0, totals.inside(prose)[surest], 0.0),
+        np.where(level, of_reasons[reason], 0.0),
+        inlines,
+        np.full(size, prose[inlines > 0].sum()),
+        np.full(size, prose[level > 1].sum()),
+        np.where(surest >= 0, entries[surest], 0),
+        np.where(level, around.entries[table.node, reason], 0),
+        np.where(surest >= 0, count_alike(table, hints.elements)[surest], 0),
+    ]
+
+
+def _beside_prose(totals: PageTotals, rows: np.ndarray) -> np.ndarray:
+    """Return the least word score around each block, minus the mean of these around the page's prose."""
+    least = rows[:, FIRST_STAGE_NAMES.index("least_sign")].astype(np.float64)
+    beside: np.ndarray = least - (least * totals.prose_chars).sum() / totals.all_prose
+    return beside
 
 
 def _page_columns(totals: PageTotals) -> list[float]:
@@ -505,7 +560,8 @@ def _address_columns(signals: PageSignals) -> list[float]:
 
 def pure_fill_neighbours(rows: np.ndarray, totals: PageTotals, scores: np.ndarray, weights: np.ndarray) -> None:
     """Fill all columns but the last PAGE_SCORE_COLUMNS (n x F, float32), in Python; `weights` = scores x characters."""
-    sums, chars = running_sums(weights), running_sums(totals.chars)
+    sums = running_sums(weights)
+    chars = running_sums(totals.chars)
     total = sums[-1] + TINY_CHARS
     columns = [
         scores,
@@ -531,7 +587,8 @@ def _neighbour_scores(scores: np.ndarray) -> list[np.ndarray]:
 def _scores_within(totals: PageTotals, sums: np.ndarray, chars: np.ndarray) -> list[np.ndarray]:
     columns = []
     for reach in NEIGHBOUR_REACHES:
-        first, last = np.maximum(0, totals.indexes - reach), np.minimum(totals.size, totals.indexes + reach + 1)
+        first = np.maximum(0, totals.indexes - reach)
+        last = np.minimum(totals.size, totals.indexes + reach + 1)
         columns.append((sums[last] - sums[first]) / (chars[last] - chars[first]))
     return columns
 
@@ -543,14 +600,17 @@ def _element_scores(totals: PageTotals, weights: np.ndarray, total: float) -> li
 
 
 def _shape_columns(totals: PageTotals, weights: np.ndarray) -> list[np.ndarray]:
-    """Return for the elements around each block, by level, what other elements of their shape are like.
+    """Return, by level, how the elements around each block compare with other elements of their shape.
 
-    That is the mean score in the others; the greatest mean score in one; the number of elements of this shape; the
-    place among them; and the share of prose in all of them.
+    The columns are the mean score in the others, the greatest mean score in one, the number of elements of this shape,
+    the place among them, and the share of prose in all of them.
     """
     shapes = totals.groups.shape
-    inside, chars = totals.inside(weights), np.maximum(1, totals.inside(totals.chars))
-    sums, all_chars, times = np.bincount(shapes, inside), np.bincount(shapes, chars), np.bincount(shapes)
+    inside = totals.inside(weights)
+    chars = np.maximum(1, totals.inside(totals.chars))
+    sums = np.bincount(shapes, inside)
+    all_chars = np.bincount(shapes, chars)
+    times = np.bincount(shapes)
     greatest = np.zeros(len(times))
     np.maximum.at(greatest, shapes, inside / chars)
     prose = np.bincount(shapes, totals.inside(totals.prose_chars)) / all_chars

@@ -119,18 +119,18 @@ class Lexicon:
         known = scores.keys() & words
         if "0" in scores and any(map(str.isdigit, words)):
             known.add("0")
-        found = sorted([scores[word] for word in known])
-        if not found:
+        ordered = sorted([scores[word] for word in known])
+        if not ordered:
             return _NO_TEXT_SCORES
-        few = found[:_LEAST_WORDS]
-        return TextScores(sum(found), len(found), found[0], found[-1], sum(few) / len(few))
+        few = ordered[:_LEAST_WORDS]
+        return TextScores(sum(ordered), len(ordered), ordered[0], ordered[-1], sum(few) / len(few))
 
     def _looking_up(self, words_of: Callable[..., Iterable[str]]) -> Callable[..., TokenScores]:
         return lambda *texts: self._score_words(words_of(*texts))
 
     def _score_words(self, words: Iterable[str]) -> TokenScores:
-        found = [self.scores[word] for word in words if word in self.scores]
-        return TokenScores(min(found), max(found), sum(found) / len(found)) if found else _NO_TOKEN_SCORES
+        scores = [self.scores[word] for word in words if word in self.scores]
+        return TokenScores(min(scores), max(scores), sum(scores) / len(scores)) if scores else _NO_TOKEN_SCORES
 
 
 @lru_cache(maxsize=8)  # a model has one
@@ -149,12 +149,12 @@ def _any_scores(lexicon: Lexicon) -> dict[str, float]:
     return {word: score for word, score in scores.items() if word == "0" or not word.isdigit()}
 
 
-def _token_rows(found: Iterable[TokenScores]) -> np.ndarray:
-    return _columns(found, len(_NO_TOKEN_SCORES))
+def _token_rows(rows: Iterable[TokenScores]) -> np.ndarray:
+    return _columns(rows, len(_NO_TOKEN_SCORES))
 
 
-def _columns(found: Iterable[TokenScores | TextScores], size: int) -> np.ndarray:
-    return np.fromiter(chain.from_iterable(found), np.float64).reshape(-1, size).T
+def _columns(rows: Iterable[TokenScores | TextScores], size: int) -> np.ndarray:
+    return np.fromiter(chain.from_iterable(rows), np.float64).reshape(-1, size).T
 
 
 def pack_scores(scores: Mapping[str, float] | Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cleaning._native import load_compiled
+from cleaning.classifier.calibration import SIGN_NAMES, calibrate, read_signs
 from cleaning.classifier.features import (
     FIRST_STAGE_NAMES,
     NEIGHBOUR_NAMES,
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
 
     from cleaning._native.trees import Forest
     from cleaning.blocks import PageType
+    from cleaning.classifier.hints import PageHints
     from cleaning.classifier.signals import PageSignals
     from cleaning.leaf_table import LeafTable
 
-_MODEL_FORMAT = 2
+_MODEL_FORMAT = 3
 # A block whose first score is lower keeps that score: the second stage neither learns from it nor reads it.
 DOUBTFUL_SCORE = 0.02
 # Rows in one step of numpy: the columns of a step stay in the processor's cache.
@@ -40,22 +42,30 @@ _ROWS_AT_ONCE = 512
 
 
 class Prediction(NamedTuple):
-    """The probabilities of a page's blocks to be main text (n), its page type and the probability of the type."""
+    """The probabilities of a page's blocks to be main text (n), its page type and the probability of the type.
+
+    `hints` are the page's hints if they were read on the way.
+    """
 
     scores: np.ndarray
     type: PageType
     confidence: float
+    hints: PageHints | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """The trees for page types and for the two stages of block scores, and the word scores that they use."""
+    """The trees for page types and for the two stages of block scores, and the word scores that they use.
+
+    `shifts` are what each sign of `calibration` takes from a score, in log odds.
+    """
 
     lexicon: Lexicon
     page_lexicon: Mapping[str, np.ndarray]
     types: Trees
     first: Trees
     second: Trees
+    shifts: np.ndarray
 
     def predict(self, table: LeafTable, signals: PageSignals) -> Prediction:
         """Return the prediction for a page with blocks."""
@@ -72,7 +82,8 @@ class Model:
         scores[doubtful] = probabilities(
             self.second.sums(np.hstack([rows[doubtful], words[doubtful], neighbours[doubtful]]))
         )[:, 0]
-        return Prediction(scores, PAGE_TYPES[likeliest], float(shares[likeliest]))
+        scores = calibrate(scores, read_signs(table, first_stage.hints, scores), self.shifts)
+        return Prediction(scores, PAGE_TYPES[likeliest], float(shares[likeliest]), first_stage.hints)
 
     def type_shares(self, page: np.ndarray, words: frozenset[str]) -> np.ndarray:
         """Return the probabilities of the page types, in the order of PAGE_TYPES."""
@@ -85,6 +96,7 @@ class Model:
         parts = {"lexicon": pack_scores(self.lexicon.scores), "pages": pack_scores(self.page_lexicon)}
         parts |= {"types": self.types.pack(), "first": self.first.pack(), "second": self.second.pack()}
         arrays = {f"{part}.{name}": array for part, packed in parts.items() for name, array in packed.items()}
+        arrays["shifts"] = self.shifts
         arrays["names"] = np.frombuffer(_column_names().encode(), np.uint8)
         arrays["format"] = np.asarray(_MODEL_FORMAT)
         packed = io.BytesIO()
@@ -96,17 +108,15 @@ class Model:
     def load(cls, path: Path, sha256: str | None = None) -> Model:
         """Return the model in a file.
 
-        Raises ModelError for a missing file, for one that has not this hash or, without one, the hash beside it, and
-        for a model of another version, with other features.
+        Raises ModelError if the file is missing, if its hash is not `sha256` (default: the hash in the file beside it),
+        or if the model is of another version or has other features.
         """
         arrays = _read_arrays(path, sha256)
         if int(arrays["format"]) != _MODEL_FORMAT or arrays["names"].tobytes().decode() != _column_names():
             raise ModelError(f"the model {path} was trained for another version of Blocksieve; train it again")
-        return cls(
-            unpack_lexicon(_part(arrays, "lexicon")),
-            unpack_scores(_part(arrays, "pages")),
-            *(Trees.unpack(_part(arrays, part)) for part in ("types", "first", "second")),
-        )
+        types, first, second = (Trees.unpack(_part(arrays, part)) for part in ("types", "first", "second"))
+        lexicon = unpack_lexicon(_part(arrays, "lexicon"))
+        return cls(lexicon, unpack_scores(_part(arrays, "pages")), types, first, second, arrays["shifts"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,8 +142,8 @@ class Trees:
         forest = _compiled_forest(self)
         if forest is None:
             return self.pure_sums(rows)
-        found: np.ndarray = forest.sums(rows)
-        return found
+        sums: np.ndarray = forest.sums(rows)
+        return sums
 
     def pure_sums(self, rows: np.ndarray) -> np.ndarray:
         """Return the same as `sums`, in numpy."""
@@ -141,25 +151,27 @@ class Trees:
         return np.concatenate(parts) if parts else np.zeros((0, self.outputs))
 
     def _sums(self, rows: np.ndarray) -> np.ndarray:
-        nodes, values = _wide_nodes(self), rows.ravel()
-        at = np.tile(nodes.roots, len(rows))
+        nodes = _wide_nodes(self)
+        values = rows.ravel()
+        reached = np.tile(nodes.roots, len(rows))
         first = np.repeat(np.arange(len(rows)) * rows.shape[1], len(self.roots))
-        other, value = np.empty_like(at), np.empty(len(at), rows.dtype)
-        threshold = np.empty(len(at), self.threshold.dtype)
+        spare = np.empty_like(reached)
+        value = np.empty(len(reached), rows.dtype)
+        threshold = np.empty(len(reached), self.threshold.dtype)
         for _ in range(self.depth):
-            np.add(nodes.feature.take(at, out=other, mode="clip"), first, out=other)
-            values.take(other, out=value, mode="clip")
-            nodes.threshold.take(at, out=threshold, mode="clip")
-            at += at
-            at += value > threshold
-            nodes.then.take(at, out=other, mode="clip")
-            at, other = other, at
-        found: np.ndarray = self.value[at].reshape(len(rows), -1, self.outputs).sum(axis=1, dtype=np.float64)
-        return found
+            np.add(nodes.feature.take(reached, out=spare, mode="clip"), first, out=spare)
+            values.take(spare, out=value, mode="clip")
+            nodes.threshold.take(reached, out=threshold, mode="clip")
+            reached += reached
+            reached += value > threshold
+            nodes.then.take(reached, out=spare, mode="clip")
+            reached, spare = spare, reached
+        sums: np.ndarray = self.value[reached].reshape(len(rows), -1, self.outputs).sum(axis=1, dtype=np.float64)
+        return sums
 
     def pack(self) -> dict[str, np.ndarray]:
         """Return the fields by name, the two numbers as arrays too."""
-        return {each.name: np.asarray(getattr(self, each.name)) for each in fields(self)}
+        return {column.name: np.asarray(getattr(self, column.name)) for column in fields(self)}
 
     @classmethod
     def unpack(cls, arrays: Mapping[str, np.ndarray]) -> Trees:
@@ -213,7 +225,7 @@ def _wide_nodes(trees: Trees) -> _WideNodes:
 
 
 def _column_names() -> str:
-    return " ".join([*FIRST_STAGE_NAMES, *PAGE_WORD_NAMES, *VOCABULARY_NAMES, *NEIGHBOUR_NAMES])
+    return " ".join([*FIRST_STAGE_NAMES, *PAGE_WORD_NAMES, *VOCABULARY_NAMES, *NEIGHBOUR_NAMES, *SIGN_NAMES])
 
 
 def _hash_file(path: Path) -> Path:
@@ -231,9 +243,9 @@ def _read_arrays(path: Path, sha256: str | None) -> dict[str, np.ndarray]:
         stated = sha256 or _hash_file(path).read_text("utf-8").split()[0]
     except (OSError, IndexError) as error:
         raise ModelError(f"the model {path}, or the hash beside it, cannot be read: {error}") from error
-    found = hash_of(packed)
-    if found != stated:
-        raise ModelError(f"the model {path} is damaged: its SHA-256 is {found}, not {stated}; install it again")
+    digest = hash_of(packed)
+    if digest != stated:
+        raise ModelError(f"the model {path} is damaged: its SHA-256 is {digest}, not {stated}; install it again")
     with np.load(io.BytesIO(packed), allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
 

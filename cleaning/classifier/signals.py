@@ -43,8 +43,8 @@ def measure_overlap(texts: list[str], signals: PageSignals) -> np.ndarray:
     module = load_compiled("words")
     if module is None:
         return pure_measure_overlap(texts, signals)
-    found: np.ndarray = module.measure_overlap(texts, signals)
-    return found
+    measures: np.ndarray = module.measure_overlap(texts, signals)
+    return measures
 
 
 def pure_measure_overlap(texts: list[str], signals: PageSignals) -> np.ndarray:
@@ -61,8 +61,8 @@ def _overlap_of(
     words = tokenise(text) if in_body or in_summaries else []
     share, likeness = -1.0, 0.0
     if in_body and len(words) >= RUN_WORDS:
-        found = list(word_runs(words))
-        share = sum(map(runs.__contains__, found)) / len(found)
+        own_runs = list(word_runs(words))
+        share = sum(map(runs.__contains__, own_runs)) / len(own_runs)
     if in_summaries:
         seen = set(words)
         likeness = max(len(seen & summary) / max(1, len(seen | summary)) for summary in summaries)
@@ -84,7 +84,7 @@ TYPE_FAMILIES: dict[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class PageSignals:
-    """The signals of a page that the features use; those that it does not state are empty.
+    """The signals of a page that the features use; missing ones are empty.
 
     `body` is the article's text in JSON-LD, `body_words` the number of its words, at most 20,000. `summaries` are the
     sets of words of the page's descriptions.
@@ -101,7 +101,7 @@ class PageSignals:
 
     @property
     def families(self) -> list[bool]:
-        """True for each of TYPE_FAMILIES that the page names a type of."""
+        """For each of TYPE_FAMILIES, True if the page states a type of it."""
         return [not self.types.isdisjoint(names) for names in TYPE_FAMILIES.values()]
 
 
@@ -147,23 +147,23 @@ def _split_url(url: str | None) -> tuple[str, bool, str]:
 
 
 PAGE_TYPES = tuple(PageType)
-PAGE_WORD_NAMES = [f"words_of_{each}" for each in PAGE_TYPES]
+PAGE_WORD_NAMES = [f"words_of_{page_type}" for page_type in PAGE_TYPES]
 _LETTERS = re.compile("[a-z]+")
 _OUTERMOST = 2  # elements; their attribute tokens are often about the page
 
 
 def page_type_words(table: LeafTable, signals: PageSignals) -> frozenset[str]:
     """Return the words that may tell a page's type: of its URL, its stated types and its outermost elements."""
-    found = {f"u:{word}" for word in _LETTERS.findall(signals.path.lower())}
-    found |= {f"h:{word}" for word in _LETTERS.findall(signals.host.lower())}
-    found |= {f"y:{name}" for name in signals.types}
+    words = {f"u:{part}" for part in _LETTERS.findall(signals.path.lower())}
+    words |= {f"h:{part}" for part in _LETTERS.findall(signals.host.lower())}
+    words |= {f"y:{name}" for name in signals.types}
     for tag, tokens in zip(table.tags[:_OUTERMOST], table.node_tokens[:_OUTERMOST], strict=True):
-        found |= {f"b:{word}" for word in element_words(tag, tokens)}
-    return frozenset(found)
+        words |= {f"b:{part}" for part in element_words(tag, tokens)}
+    return frozenset(words)
 
 
 def sum_word_scores(words: frozenset[str], scores: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return for each of PAGE_TYPES the sum of the words' scores; 0 without known words."""
-    found = [scores[word] for word in sorted(words) if word in scores]
-    sums: np.ndarray = np.sum(found, axis=0) if found else np.zeros(len(PAGE_TYPES))
+    known = [scores[word] for word in sorted(words) if word in scores]
+    sums: np.ndarray = np.sum(known, axis=0) if known else np.zeros(len(PAGE_TYPES))
     return sums

@@ -44,15 +44,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if whole and whole[0] in _READERS_COMMANDS:
         return annotate.main(whole)
     parser = _parser()
-    given = parser.parse_args(whole)
-    if given.folds is None and (given.card or given.ablation or given.learning_curve):
+    options = parser.parse_args(whole)
+    if options.folds is None and (options.card or options.ablation or options.learning_curve):
         parser.error(
             "--card, --ablation and --learning-curve need --folds FOLDER: their figures come from cross-validation"
         )
     _check_library(parser)
-    examples = _read(parser, given.data, given.sets)
+    examples = _read(parser, options.data, options.sets)
     try:
-        return _cross_validate(given, examples) if given.folds else _train(given.out, examples)
+        return _cross_validate(options, examples) if options.folds else _train(options.out, examples)
     except (ModelError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return _FAILED
@@ -141,21 +141,22 @@ def _train(out: Path, examples: Sequence[Example]) -> int:
     return 0
 
 
-def _cross_validate(given: argparse.Namespace, examples: Sequence[Example]) -> int:
+def _cross_validate(options: argparse.Namespace, examples: Sequence[Example]) -> int:
     from cleaning.training import ablation, card, folds  # noqa: PLC0415 — as above
 
-    hashes = hash_sets(given.data, given.sets)
+    hashes = hash_sets(options.data, options.sets)
     inputs = folds.hash_inputs(hashes)
-    folds.train_folds(examples, given.folds, inputs)
-    scores = folds.score_folds(examples, given.folds)
-    without, curve = given.folds / "ablation.json", given.folds / "learning-curve.json"
-    if given.ablation:
+    folds.train_folds(examples, options.folds, inputs)
+    scores = folds.score_folds(examples, options.folds)
+    without = options.folds / "ablation.json"
+    curve = options.folds / "learning-curve.json"
+    if options.ablation:
         ablation.write_means(without, ablation.ablate(examples), inputs)
-    if given.learning_curve:
+    if options.learning_curve:
         ablation.write_means(curve, ablation.learning_curve(examples), inputs)
-    if given.card:
-        kept = (ablation.read_means(path, inputs) for path in (without, curve))
-        card.Card(given.out, hashes, examples, scores, *kept).write(given.card)
+    if options.card:
+        means = (ablation.read_means(path, inputs) for path in (without, curve))
+        card.Card(options.out, hashes, examples, scores, *means).write(options.card)
     sys.stderr.write(card.scores_by_set(scores))
     return 0
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cleaning.training.data import Example
 
 WHOLE = "all features"
+_BESIDE = "least_sign_beside"  # a score of words that stands among the hints
 _TEST_PART = 0  # the part of the hosts that is measured
 SHARES = (0.25, 0.5)  # of the hosts that a fold's model is trained on
 Means = dict[str, dict[str, float]]  # the mean F1 by set, by what was changed
@@ -32,20 +33,20 @@ Means = dict[str, dict[str, float]]  # the mean F1 by set, by what was changed
 def ablate(examples: Sequence[Example]) -> Means:
     """Return for each group of features the mean F1 by set of a first stage without it; WHOLE comes first.
 
-    Trained on four fifths of the hosts, measured on the others. A feature that is always 0 counts as removed.
+    Trained on four fifths of the hosts, measured on the others. A group is removed by setting its columns to 0.
     """
     used = [example for example in examples if example.size]
     training = Training(used)
     rows = training.first_rows()
     tested = np.array([part_of(example.host) % INNER_PARTS == _TEST_PART for example in used])
-    found: Means = {}
+    means: Means = {}
     for name, columns in _feature_groups():
         sys.stderr.write(f"ablation: {name}\n")
-        reduced = [_without_columns(each, columns) for each in rows]
+        reduced = [_without_columns(page_rows, columns) for page_rows in rows]
         trees = training.grow(FIRST_STAGE, reduced, ~tested)
         scores = {index: probabilities(trees.sums(reduced[index]))[:, 0] for index in np.flatnonzero(tested).tolist()}
-        found[name] = _mean_f1([used[index] for index in scores], list(scores.values()))
-    return found
+        means[name] = _mean_f1([used[index] for index in scores], list(scores.values()))
+    return means
 
 
 def learning_curve(examples: Sequence[Example]) -> Means:
@@ -53,23 +54,23 @@ def learning_curve(examples: Sequence[Example]) -> Means:
 
     A smaller share is part of a larger one. The key is the share in percent.
     """
-    found: Means = {}
+    means: Means = {}
     for share in SHARES:
         scores: dict[str, list[float]] = defaultdict(list)
         for fold in range(FOLDS):
-            known = [each for each in examples if fold_of(each.host) != fold and _place(each.host) < share]
+            known = [example for example in examples if fold_of(example.host) != fold and _place(example.host) < share]
             sys.stderr.write(f"learning curve: {share:.0%} of the hosts, fold {fold}: {len(known)} pages\n")
             model = fit_model(known)
             for example in examples:
                 if fold_of(example.host) == fold:
                     scores[example.set].append(score_page(model, example).score.f1)
-        found[f"{share:.0%}"] = {name: float(np.mean(of_set)) for name, of_set in scores.items()}
-    return found
+        means[f"{share:.0%}"] = {name: float(np.mean(of_set)) for name, of_set in scores.items()}
+    return means
 
 
-def write_means(path: Path, found: Means, inputs: dict[str, str]) -> None:
+def write_means(path: Path, means: Means, inputs: dict[str, str]) -> None:
     """Write mean scores with the hashes of their inputs."""
-    path.write_text(json.dumps({"of": inputs, "found": found}, indent=2) + "\n", "utf-8")
+    path.write_text(json.dumps({"of": inputs, "means": means}, indent=2) + "\n", "utf-8")
 
 
 def read_means(path: Path, inputs: dict[str, str]) -> Means:
@@ -77,8 +78,8 @@ def read_means(path: Path, inputs: dict[str, str]) -> Means:
     if not path.exists():
         return {}
     written = json.loads(path.read_text("utf-8"))
-    found: Means = written["found"] if written["of"] == inputs else {}
-    return found
+    means: Means = written["means"] if written["of"] == inputs else {}
+    return means
 
 
 def _place(host: str) -> float:
@@ -89,7 +90,8 @@ def _place(host: str) -> float:
 def _feature_groups() -> Iterator[tuple[str, list[int]]]:
     yield WHOLE, []
     for name, members in features.FEATURE_GROUPS.items():
-        yield name, [features.FIRST_STAGE_NAMES.index(member) for member in members]
+        columns = [features.FIRST_STAGE_NAMES.index(member) for member in members if member != _BESIDE]
+        yield name, columns + ([features.FIRST_STAGE_NAMES.index(_BESIDE)] if name == "lexicon" else [])
     yield "page type", [len(features.FIRST_STAGE_NAMES) + index for index in range(len(signals.PAGE_TYPES))]
 
 
@@ -100,9 +102,9 @@ def _without_columns(rows: np.ndarray, columns: list[int]) -> np.ndarray:
 
 
 def _mean_f1(examples: Sequence[Example], scores: Sequence[np.ndarray]) -> dict[str, float]:
-    found: dict[str, list[float]] = defaultdict(list)
+    f1_by_set: dict[str, list[float]] = defaultdict(list)
     for example, of_blocks in zip(examples, scores, strict=True):
-        found[example.set].append(
+        f1_by_set[example.set].append(
             score_blocks(example, Prediction(of_blocks, example.type or PageType.ARTICLE, 1.0)).f1
         )
-    return {name: float(np.mean(of_set)) for name, of_set in found.items()}
+    return {name: float(np.mean(of_set)) for name, of_set in f1_by_set.items()}

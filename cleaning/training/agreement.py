@@ -1,4 +1,4 @@
-"""How far annotators agree: the share of words with the same mark, and Cohen's kappa."""
+"""How far readers agree: the share of words with the same mark, and Cohen's kappa."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHOWN_PAGES = 10
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The words that two annotators both decided, by both marks: those of the first and second annotator."""
+    """The words that two readers both decided, counted by pairs of the first and the second reader's mark."""
 
     words: Counter[tuple[str, str]]
 
@@ -45,41 +45,39 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
-    """An annotator's marks on the blocks of a page as it is cut today."""
+class _Marking:
+    """A reader's marks on the blocks of a page as it is cut today."""
 
-    annotator: str
+    reader: str
     page: MarkedPage
     marks: list[Mark]
 
 
 def report(annotations: Sequence[PageAnnotation], marked_pages: Mapping[str, MarkedPage]) -> str:
-    """Return the tables of annotators, of their agreement, and of the pages on which they agree least.
+    """Return the tables of readers, of their agreement, and of the pages on which they agree least.
 
-    `marked_pages` are the pages by name (`SET/ID`). Raises AnnotationError for a page that is not among them, or that
-    changed.
+    `marked_pages` are the pages by name (`SET/ID`). Raises AnnotationError for an unknown page and for a changed one.
     """
-    readers: dict[str, list[_Reader]] = defaultdict(list)
-    for one in annotations:
-        name = f"{one.set}/{one.id}"
-        if name not in marked_pages:
-            raise AnnotationError(f"{one.annotator} decided the page {name}, which is unknown here")
-        one.check(marked_pages[name].digest)
-        found = inherit_marks(marked_pages[name].texts, one.texts)
-        readers[name].append(_Reader(one.annotator, marked_pages[name], found))
-    pairs = [pair for of_page in readers.values() for pair in combinations(of_page, 2)]
-    return (
-        "\n\n".join([_annotators(each for of_page in readers.values() for each in of_page), *_compared(pairs)]) + "\n"
-    )
+    markings: dict[str, list[_Marking]] = defaultdict(list)
+    for annotation in annotations:
+        page = marked_pages.get(annotation.page_name)
+        if page is None:
+            raise AnnotationError(f"{annotation.reader} decided the page {annotation.page_name}, which is unknown here")
+        annotation.check(page.digest)
+        marks = inherit_marks(page.texts, annotation.texts)
+        markings[page.name].append(_Marking(annotation.reader, page, marks))
+    pairs = [pair for of_page in markings.values() for pair in combinations(of_page, 2)]
+    readers = _readers(marking for of_page in markings.values() for marking in of_page)
+    return "\n\n".join([readers, *_compared(pairs)]) + "\n"
 
 
-def compare(pairs: Iterable[tuple[_Reader, _Reader]], group: Callable[[Mark], str] = str) -> Agreement:
-    """Return the agreement of pairs of annotators of the same pages; `group` names the marks that count as one."""
+def compare(pairs: Iterable[tuple[_Marking, _Marking]], group: Callable[[Mark], str] = str) -> Agreement:
+    """Return the agreement of pairs of readers of the same pages; marks with the same `group` count as one."""
     words: Counter[tuple[str, str]] = Counter()
-    for one, other in pairs:
-        for block, mark, second in zip(one.page.blocks, one.marks, other.marks, strict=True):
-            if Mark.UNDECIDED not in {mark, second}:
-                words[group(mark), group(second)] += max(1, block.words)
+    for first, second in pairs:
+        for block, mark, other in zip(first.page.blocks, first.marks, second.marks, strict=True):
+            if Mark.UNDECIDED not in {mark, other}:
+                words[group(mark), group(other)] += max(1, block.words)
     return Agreement(words)
 
 
@@ -87,43 +85,44 @@ def _main_or_not(mark: Mark) -> str:
     return str(mark is Mark.MAIN)
 
 
-def _annotators(readers: Iterable[_Reader]) -> str:
+def _readers(markings: Iterable[_Marking]) -> str:
     pages: Counter[str] = Counter()
     blocks: Counter[str] = Counter()
     undecided: Counter[str] = Counter()
-    for each in readers:
-        pages[each.annotator] += 1
-        blocks[each.annotator] += len(each.marks)
-        undecided[each.annotator] += each.marks.count(Mark.UNDECIDED)
+    for marking in markings:
+        pages[marking.reader] += 1
+        blocks[marking.reader] += len(marking.marks)
+        undecided[marking.reader] += marking.marks.count(Mark.UNDECIDED)
     rows = [(name, str(pages[name]), f"{blocks[name]:,}", f"{undecided[name]:,}") for name in sorted(pages)]
-    return _table(("annotator", "pages", "blocks", "undecided"), rows)
+    return _table(("reader", "pages", "blocks", "undecided"), rows)
 
 
-def _compared(pairs: Sequence[tuple[_Reader, _Reader]]) -> list[str]:
+def _compared(pairs: Sequence[tuple[_Marking, _Marking]]) -> list[str]:
     if not pairs:
-        return ["No page is decided by two annotators."]
-    of_both: dict[str, list[tuple[_Reader, _Reader]]] = defaultdict(list)
+        return ["No page is decided by two readers."]
+    of_both: dict[str, list[tuple[_Marking, _Marking]]] = defaultdict(list)
     for pair in pairs:
-        of_both[" and ".join(each.annotator for each in pair)].append(pair)
+        of_both[" and ".join(marking.reader for marking in pair)].append(pair)
     rows = [_row(name, of_both[name]) for name in sorted(of_both)]
     if len(of_both) > 1:
         rows.append(_row("all", pairs))
-    head = ("annotators", "pages", "words", "same mark", "kappa", "same main text", "kappa")
+    head = ("readers", "pages", "words", "same mark", "kappa", "same main text", "kappa")
     worst = sorted(pairs, key=lambda pair: (compare([pair]).share, pair[0].page.name))[:_SHOWN_PAGES]
     shares = [(pair[0].page.name, f"{compare([pair]).share:.1%}") for pair in worst]
     return [_table(head, rows), _table(("least agreement", "same mark"), shares)]
 
 
-def _row(name: str, pairs: Sequence[tuple[_Reader, _Reader]]) -> tuple[str, ...]:
-    by_mark, by_main = compare(pairs), compare(pairs, _main_or_not)
+def _row(name: str, pairs: Sequence[tuple[_Marking, _Marking]]) -> tuple[str, ...]:
+    by_mark = compare(pairs)
+    by_main = compare(pairs, _main_or_not)
     figures = (
         f"{part:.1%}" if index % 2 == 0 else f"{part:.3f}" for index, part in enumerate(_figures(by_mark, by_main))
     )
     return (name, str(len(pairs)), f"{by_mark.words.total():,}", *figures)
 
 
-def _figures(*found: Agreement) -> list[float]:
-    return [figure for one in found for figure in (one.share, one.kappa)]
+def _figures(*agreements: Agreement) -> list[float]:
+    return [figure for agreement in agreements for figure in (agreement.share, agreement.kappa)]
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -14,7 +14,7 @@ from cleaning.errors import AnnotationError, PageError
 from cleaning.training.agreement import report
 from cleaning.training.annotations import (
     ANNOTATIONS,
-    ANNOTATOR,
+    READER,
     Mark,
     read_annotations,
     read_file,
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 _FAILED = 1
 _EPILOG = """\
 examples:
-  python -m cleaning.training annotate ../shared/data/pool --annotator anna --pages 'gne_*'
+  python -m cleaning.training annotate ../shared/data/pool --reader reader-01 --pages 'gne_*'
   python -m cleaning.training annotate ../shared/data/pool --pages 'gne_*' --part 1/4 --out sheet.txt
-  python -m cleaning.training annotate ../shared/data/pool --annotator anna --in sheet.txt
+  python -m cleaning.training annotate ../shared/data/pool --reader reader-01 --in sheet.txt
   python -m cleaning.training annotate ../shared/data/sites --type article --out sheet.txt
   python -m cleaning.training agreement ../shared/data/pool
 
@@ -63,15 +63,15 @@ class _Part(NamedTuple):
 def main(arguments: Sequence[str]) -> int:
     """Run one of the commands with its arguments; return the exit code."""
     parser = _parser()
-    given = parser.parse_args(arguments)
-    if given.command == "annotate" and given.annotator is None and not given.out:
-        parser.error("--annotator NAME is needed, except for a sheet of today's guesses (--out FILE)")
+    options = parser.parse_args(arguments)
+    if options.command == "annotate" and options.reader is None and not options.out:
+        parser.error("--reader NAME is needed, except for a sheet of today's guesses (--out FILE)")
     try:
-        pages = read_pool(given.pool)
+        pages = read_pool(options.pool)
     except (OSError, ValueError, KeyError) as error:
-        parser.error(f"{given.pool} has no list of pages that can be read (truth.jsonl or index.tsv): {error!r}")
+        parser.error(f"{options.pool} has no list of pages that can be read (truth.jsonl or index.tsv): {error!r}")
     try:
-        done: int = given.run(given, pages)
+        done: int = options.run(options, pages)
     except (AnnotationError, PageError, OSError, EOFError) as error:
         sys.stderr.write(f"{error}\n")
         return _FAILED
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     annotate = _command(commands.add_parser, "annotate", "mark the blocks of pages", _annotate)
-    annotate.add_argument("--annotator", metavar="NAME", type=_annotator, help="whose decisions are read and stored")
+    annotate.add_argument("--reader", metavar="NAME", type=_reader, help="whose decisions are read and stored")
     annotate.add_argument(
         "--pages", metavar="PATTERN", action="append", help="only pages whose id matches, as in 'gne_*'"
     )
@@ -101,10 +101,10 @@ def _parser() -> argparse.ArgumentParser:
         "--out",
         metavar="FILE",
         type=Path,
-        help="write a sheet: the guesses, or the annotator's decisions if there are any",
+        help="write a sheet: the guesses, or the reader's decisions if there are any",
     )
     files.add_argument("--in", metavar="FILE", type=Path, dest="sheet", help="store the decisions of a sheet")
-    _command(commands.add_parser, "agreement", "compare the marks of annotators on today's blocks", _agreement)
+    _command(commands.add_parser, "agreement", "compare the marks of readers on today's blocks", _agreement)
     return parser
 
 
@@ -122,63 +122,65 @@ def _command(
     return parser
 
 
-def _annotator(text: str) -> str:
-    if not ANNOTATOR.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of an annotator: {ANNOTATOR.pattern}")
+def _reader(text: str) -> str:
+    if not READER.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a reader: {READER.pattern}")
     return text
 
 
 def _part(text: str) -> _Part:
-    found = re.fullmatch(r"(\d+)/(\d+)", text)
-    if not found or not 1 <= int(found[1]) <= int(found[2]):
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise argparse.ArgumentTypeError(f"{text!r} is no part of the pages, as 2/4 is")
-    return _Part(int(found[1]), int(found[2]))
+    return _Part(int(match[1]), int(match[2]))
 
 
-def _annotate(given: argparse.Namespace, pages: Sequence[PoolPage]) -> int:
-    if given.sheet:
-        return _take_in(given, pages)
-    chosen = list(_choose(given, pages))
+def _annotate(options: argparse.Namespace, pages: Sequence[PoolPage]) -> int:
+    if options.sheet:
+        return _take_in(options, pages)
+    chosen = list(_choose(options, pages))
     if not chosen:
-        sys.stderr.write(f"{given.pool} has no such page with text\n")
+        sys.stderr.write(f"{options.pool} has no such page with text\n")
         return _FAILED
-    if given.out:
-        given.out.write_text(write_sheet(chosen), "utf-8")
-        blocks = sum(len(each.blocks) for each in chosen)
-        sys.stderr.write(f"{given.out}: {len(chosen)} pages, {blocks:,} blocks\n")
+    if options.out:
+        options.out.write_text(write_sheet(chosen), "utf-8")
+        blocks = sum(len(page.blocks) for page in chosen)
+        sys.stderr.write(f"{options.out}: {len(chosen)} pages, {blocks:,} blocks\n")
         return 0
-    return _ask(given, chosen, _Terminal(sys.stdin, sys.stdout))
+    return _ask(options, chosen, _Terminal(sys.stdin, sys.stdout))
 
 
-def _choose(given: argparse.Namespace, pages: Iterable[PoolPage]) -> Iterator[MarkedPage]:
-    """Yield the pages that the options name and that have text, with the annotator's decisions if there are any."""
-    stored = _stored(given)
-    patterns = given.pages or ["*"]
+def _choose(options: argparse.Namespace, pages: Iterable[PoolPage]) -> Iterator[MarkedPage]:
+    """Yield the pages that the options name and that have text, with the reader's decisions if there are any."""
+    stored = _stored(options)
+    patterns = options.pages or ["*"]
     matching = [page for page in pages if any(fnmatchcase(page.id, pattern) for pattern in patterns)]
-    marked_pages = [each for each in map(guess_page, matching) if each.blocks and given.type in {None, each.type}]
+    guesses = map(guess_page, matching)
+    marked_pages = [page for page in guesses if page.blocks and options.type in {None, page.type}]
     if len(marked_pages) < len(matching):
         sys.stderr.write(f"{len(matching) - len(marked_pages)} pages have no text or look like another type\n")
-    number, parts = given.part.number, given.part.parts
-    for each in marked_pages[len(marked_pages) * (number - 1) // parts : len(marked_pages) * number // parts]:
-        yield recall(each, stored[each.name]) if each.name in stored else each
+    number, parts = options.part.number, options.part.parts
+    for page in marked_pages[len(marked_pages) * (number - 1) // parts : len(marked_pages) * number // parts]:
+        yield recall(page, stored[page.name]) if page.name in stored else page
 
 
-def _stored(given: argparse.Namespace) -> dict[str, PageAnnotation]:
-    if given.annotator is None:
+def _stored(options: argparse.Namespace) -> dict[str, PageAnnotation]:
+    if options.reader is None:
         return {}
-    return {f"{one.set}/{one.id}": one for one in read_file(given.annotations / f"{given.annotator}.tsv")}
+    annotations = read_file(options.annotations / f"{options.reader}.tsv")
+    return {annotation.page_name: annotation for annotation in annotations}
 
 
-def _take_in(given: argparse.Namespace, pages: Sequence[PoolPage]) -> int:
-    text = given.sheet.read_text("utf-8")
+def _take_in(options: argparse.Namespace, pages: Sequence[PoolPage]) -> int:
+    text = options.sheet.read_text("utf-8")
     named = set(re.findall(r"^page \S+ (\S+) ", text, re.MULTILINE))
-    marked_pages = {each.name: each for each in map(guess_page, pages_named(pages, named))}
+    marked_pages = {page.name: page for page in map(guess_page, pages_named(pages, named))}
     try:
-        found = read_sheet(text, marked_pages, given.annotator)
+        annotations = read_sheet(text, marked_pages, options.reader)
     except AnnotationError as error:
-        raise AnnotationError(f"{given.sheet}, {error}") from error
-    path = write_annotations(found, given.annotator, given.annotations, replace=given.replace)
-    sys.stderr.write(f"{path}: {_counted(found)}\n")
+        raise AnnotationError(f"{options.sheet}, {error}") from error
+    path = write_annotations(annotations, options.reader, options.annotations, replace=options.replace)
+    sys.stderr.write(f"{path}: {_counted(annotations)}\n")
     return 0
 
 
@@ -188,17 +190,18 @@ def pages_named(pages: Iterable[PoolPage], names: Iterable[str]) -> list[PoolPag
     return [page for page in pages if f"{page.set}/{page.id}" in wanted]
 
 
-def _counted(found: Sequence[PageAnnotation]) -> str:
-    marks = [text.mark for one in found for text in one.texts]
+def _counted(annotations: Sequence[PageAnnotation]) -> str:
+    marks = [text.mark for annotation in annotations for text in annotation.texts]
     undecided = marks.count(Mark.UNDECIDED)
-    return f"{len(found)} pages, {len(marks) - undecided:,} blocks decided, {undecided:,} undecided"
+    return f"{len(annotations)} pages, {len(marks) - undecided:,} blocks decided, {undecided:,} undecided"
 
 
-def _agreement(given: argparse.Namespace, pages: Sequence[PoolPage]) -> int:
+def _agreement(options: argparse.Namespace, pages: Sequence[PoolPage]) -> int:
     names = {page.set for page in pages}
-    annotations = [one for one in read_annotations(given.annotations) if one.set in names]
-    wanted = pages_named(pages, (f"{one.set}/{one.id}" for one in annotations))
-    sys.stdout.write(report(annotations, {each.name: each for each in map(guess_page, wanted)}))
+    stored = read_annotations(options.annotations)
+    annotations = [annotation for annotation in stored if annotation.set in names]
+    annotated = pages_named(pages, (annotation.page_name for annotation in annotations))
+    sys.stdout.write(report(annotations, {page.name: page for page in map(guess_page, annotated)}))
     return 0
 
 
@@ -206,31 +209,31 @@ class _Terminal(NamedTuple):
     """Where a reader's answers come from and what the reader sees."""
 
     answers: TextIO
-    shown: TextIO
+    screen: TextIO
 
     def ask(self, question: str) -> str | None:
         """Return the answer to a question; None at the end of all answers."""
-        self.shown.write(question)
-        self.shown.flush()
+        self.screen.write(question)
+        self.screen.flush()
         answer = self.answers.readline()
         return answer.strip() if answer else None
 
 
-def _ask(given: argparse.Namespace, pages: Sequence[MarkedPage], terminal: _Terminal) -> int:
+def _ask(options: argparse.Namespace, pages: Sequence[MarkedPage], terminal: _Terminal) -> int:
     """Show the pages one by one and store what the reader decides; stored pages are not asked for again."""
-    stored = _stored(given)
-    left = [page for page in pages if given.replace or page.name not in stored]
-    terminal.shown.write(_COMMANDS)
+    stored = _stored(options)
+    left = [page for page in pages if options.replace or page.name not in stored]
+    terminal.screen.write(_COMMANDS)
     for number, page in enumerate(left, 1):
-        terminal.shown.write(f"\n{number} of {len(left)}\n" + "".join(f"{line}\n" for line in show(page)))
+        terminal.screen.write(f"\n{number} of {len(left)}\n" + "".join(f"{line}\n" for line in show(page)))
         dialog = _Dialog(page, terminal)
         ended = dialog.run()
         if ended == "quit":
             break
         if ended == "store":
-            found = page.annotated(given.annotator, dialog.marks, dialog.type)
-            path = write_annotations([found], given.annotator, given.annotations, replace=given.replace)
-            terminal.shown.write(f"{path}: {_counted([found])}\n")
+            annotation = page.annotated(options.reader, dialog.marks, dialog.type)
+            path = write_annotations([annotation], options.reader, options.annotations, replace=options.replace)
+            terminal.screen.write(f"{path}: {_counted([annotation])}\n")
     return 0
 
 
@@ -256,18 +259,19 @@ class _Dialog:
             try:
                 self._obey(answer)
             except ValueError as error:
-                self._terminal.shown.write(f"{error}\n{_COMMANDS}")
+                self._terminal.screen.write(f"{error}\n{_COMMANDS}")
 
     def _obey(self, answer: str) -> None:
         change = _CHANGE.fullmatch(answer)
         if change:
-            mark, numbers = Mark(change[1]), list(_numbers(change[2], len(self.marks)))
+            mark = Mark(change[1])
+            numbers = list(_numbers(change[2], len(self.marks)))
             for number in numbers:
                 self.marks[number] = mark
             self._show(numbers)
         elif answer.startswith("type "):
             self.type = PageType(answer.removeprefix("type ").strip())
-            self._terminal.shown.write(f"type={self.type}\n")
+            self._terminal.screen.write(f"type={self.type}\n")
         elif answer == "show":
             self._show(range(len(self.marks)))
         else:
@@ -275,7 +279,8 @@ class _Dialog:
 
     def _show(self, numbers: Iterable[int]) -> None:
         blocks = self._page.blocks
-        self._terminal.shown.write("".join(f"{self.marks[each]} {show_blocks([blocks[each]])}\n" for each in numbers))
+        lines = (f"{self.marks[number]} {show_blocks([blocks[number]])}\n" for number in numbers)
+        self._terminal.screen.write("".join(lines))
 
 
 def _numbers(text: str, size: int) -> Iterator[int]:

@@ -1,8 +1,9 @@
 """Readers' decisions on the blocks of pages, kept by the digests of the texts: they outlive the cutting of blocks.
 
-CONVENTION.md says which mark a block gets. The folder `annotations` has a file of tab-separated lines for each
-annotator: a line for each page (`page`, digest, set, id, page type, version of the convention), and after it one for
-each decided text, in reading order (mark, digest, occurrence on the page, characters). There is no text of a page.
+The readers were instances of a language model. CONVENTION.md says which mark a block gets. The folder `annotations` has
+a file of tab-separated lines for each reader: a line for each page (`page`, digest, set, id, page type, version of the
+convention), and after it one for each decided text, in reading order (mark, digest, occurrence on the page,
+characters). There is no text of a page.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 CONVENTION = 1  # the version of CONVENTION.md
 ANNOTATIONS = Path(__file__).with_name("annotations")
-ANNOTATOR = re.compile(r"[a-z][a-z0-9-]{0,29}")
+READER = re.compile(r"[a-z][a-z0-9-]{0,29}")
 _PAGE = "page"
 _PAGE_FIELDS, _TEXT_FIELDS = 6, 4
 _DIGEST = re.compile("[0-9a-f]{12}")
@@ -82,9 +83,9 @@ class DecidedText:
 
 @dataclass(frozen=True, slots=True)
 class PageAnnotation:
-    """What an annotator decided on a page, its texts in reading order; `page` is the digest of the page's bytes."""
+    """A reader's decisions on a page, its texts in reading order; `page` is the digest of the page's bytes."""
 
-    annotator: str
+    reader: str
     page: str
     set: str
     id: str
@@ -92,11 +93,16 @@ class PageAnnotation:
     convention: int
     texts: tuple[DecidedText, ...]
 
+    @property
+    def page_name(self) -> str:
+        """Set and id of the page: how sheets and messages name it."""
+        return f"{self.set}/{self.id}"
+
     def check(self, digest: str) -> None:
         """Raise AnnotationError unless this is the digest of the page's bytes."""
         if self.page != digest:
             raise AnnotationError(
-                f"{self.annotator} decided the page {self.set}/{self.id} with digest {self.page}, "
+                f"{self.reader} decided the page {self.page_name} with digest {self.page}, "
                 f"but the page has {digest} now"
             )
 
@@ -125,12 +131,12 @@ def inherit_marks(texts: Sequence[str], decided: Sequence[DecidedText]) -> list[
     return page.marks()
 
 
-def merge_marks(found: Sequence[Sequence[Mark]]) -> list[Mark]:
-    """Return the marks that the annotators of a page agree on; UNDECIDED where they differ, or where nobody decided."""
+def merge_marks(marks_by_reader: Sequence[Sequence[Mark]]) -> list[Mark]:
+    """Return the marks that the readers of a page agree on; UNDECIDED where they differ, or where nobody decided."""
     merged = []
-    for marks in zip(*found, strict=True):
-        given = set(marks) - {Mark.UNDECIDED}
-        merged.append(given.pop() if len(given) == 1 else Mark.UNDECIDED)
+    for marks in zip(*marks_by_reader, strict=True):
+        decided = set(marks) - {Mark.UNDECIDED}
+        merged.append(decided.pop() if len(decided) == 1 else Mark.UNDECIDED)
     return merged
 
 
@@ -147,7 +153,8 @@ class _Characters:
         """Return where each decided text begins; None unless the page has it as often as it was decided."""
         keys = _keys(self._texts)
         starts = dict(zip(keys, self._starts, strict=False))
-        times, decided_times = Counter(key.digest for key in keys), Counter(text.key.digest for text in decided)
+        times = Counter(key.digest for key in keys)
+        decided_times = Counter(text.key.digest for text in decided)
         return [
             starts.get(text.key) if times[text.key.digest] == decided_times[text.key.digest] else None
             for text in decided
@@ -176,11 +183,11 @@ class _Characters:
 
     def marks(self) -> list[Mark]:
         """Return for each text the mark that all its characters have; UNDECIDED if they differ."""
-        found = []
+        marks = []
         for text, start in zip(self._texts, self._starts, strict=False):
             numbers = set(self._marks[start : start + len(text)])
-            found.append(_MARKS[numbers.pop()] if len(numbers) == 1 else Mark.UNDECIDED)
-        return found
+            marks.append(_MARKS[numbers.pop()] if len(numbers) == 1 else Mark.UNDECIDED)
+        return marks
 
     def _find(self, text: DecidedText, low: int, high: int) -> int | None:
         """Return where a text begins: at `low`, or at the only later place up to `high` that has it."""
@@ -214,23 +221,23 @@ def _keys(bare: Iterable[str]) -> list[TextKey]:
 
 
 def read_annotations(folder: Path = ANNOTATIONS) -> list[PageAnnotation]:
-    """Return the annotations of all annotators, sorted by set, id and annotator; empty if there is no folder.
+    """Return the annotations of all readers, sorted by set, id and reader; empty if there is no folder.
 
-    Raises AnnotationError for a file that is broken, and for a page or text that an annotator decided twice.
+    Raises AnnotationError for a file that is broken, and for a page or text that a reader decided twice.
     """
-    found = [annotation for path in sorted(folder.glob("*.tsv")) for annotation in read_file(path)]
-    return sorted(found, key=lambda one: (one.set, one.id, one.annotator))
+    annotations = [annotation for path in sorted(folder.glob("*.tsv")) for annotation in read_file(path)]
+    return sorted(annotations, key=lambda annotation: (annotation.set, annotation.id, annotation.reader))
 
 
 def read_file(path: Path) -> list[PageAnnotation]:
-    """Return the annotations of an annotator, in the order of the file `<annotator>.tsv`; empty if there is none.
+    """Return the annotations of a reader, in the order of the file `<reader>.tsv`; empty if there is none.
 
     Raises AnnotationError as `read_annotations` does.
     """
     if not path.exists():
         return []
-    if not ANNOTATOR.fullmatch(path.stem):
-        raise AnnotationError(f"{path}: a file of annotations is named after its annotator: {ANNOTATOR.pattern}")
+    if not READER.fullmatch(path.stem):
+        raise AnnotationError(f"{path}: a file of annotations is named after its reader: {READER.pattern}")
     pages: dict[tuple[str, str], PageAnnotation] = {}
     head: list[str] = []
     texts: dict[TextKey, DecidedText] = {}
@@ -250,7 +257,7 @@ def read_file(path: Path) -> list[PageAnnotation]:
 
 
 def _add_page(
-    pages: dict[tuple[str, str], PageAnnotation], annotator: str, head: list[str], texts: dict[TextKey, DecidedText]
+    pages: dict[tuple[str, str], PageAnnotation], reader: str, head: list[str], texts: dict[TextKey, DecidedText]
 ) -> None:
     if len(head) != _PAGE_FIELDS:
         raise ValueError(f"the line of a page has {_PAGE_FIELDS} fields, this one {len(head)}: {head}")
@@ -258,11 +265,9 @@ def _add_page(
     if not 1 <= int(version) <= CONVENTION:
         raise ValueError(f"the page {name}/{identity} follows convention {version}; the newest is {CONVENTION}")
     if (name, identity) in pages:
-        raise ValueError(f"{annotator} decided the page {name}/{identity} twice")
+        raise ValueError(f"{reader} decided the page {name}/{identity} twice")
     decided = tuple(texts.values())
-    pages[name, identity] = PageAnnotation(
-        annotator, digest, name, identity, PageType(page_type), int(version), decided
-    )
+    pages[name, identity] = PageAnnotation(reader, digest, name, identity, PageType(page_type), int(version), decided)
 
 
 def _add_text(texts: dict[TextKey, DecidedText], fields: list[str], head: list[str]) -> None:
@@ -280,19 +285,19 @@ def _add_text(texts: dict[TextKey, DecidedText], fields: list[str], head: list[s
 
 
 def write_annotations(
-    annotations: Iterable[PageAnnotation], annotator: str, folder: Path = ANNOTATIONS, *, replace: bool = False
+    annotations: Iterable[PageAnnotation], reader: str, folder: Path = ANNOTATIONS, *, replace: bool = False
 ) -> Path:
-    """Add an annotator's pages to their file, and return it; its pages are sorted by set and id.
+    """Add a reader's pages to the reader's file and return its path; its pages are sorted by set and id.
 
-    Raises AnnotationError for a page that the annotator decided otherwise before, unless `replace` is true.
+    Raises AnnotationError for a page that the reader decided otherwise before, unless `replace` is true.
     """
-    path = folder / f"{annotator}.tsv"
-    pages = {(one.set, one.id): one for one in read_file(path)}
+    path = folder / f"{reader}.tsv"
+    pages = {(page.set, page.id): page for page in read_file(path)}
     for new in annotations:
         old = pages.get((new.set, new.id), new)
         if old != new and not replace:
             raise AnnotationError(
-                f"{annotator} decided the page {new.set}/{new.id} otherwise, in {path}; --replace takes these"
+                f"{reader} decided the page {new.page_name} otherwise, in {path}; --replace takes these"
             )
         pages[new.set, new.id] = new
     lines = [line for _, page in sorted(pages.items()) for line in _lines(page)]

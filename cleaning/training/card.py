@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cleaning.training.ablation import Means
-    from cleaning.training.boost import Recipe
     from cleaning.training.data import Example
+    from cleaning.training.fit import Recipe
     from cleaning.training.folds import PageScore
 
 # The section that is written by hand, and kept when the rest is written again.
@@ -78,10 +78,10 @@ class Card:
         model = Model.load(self.model)
         stated = self.model.with_name(f"{self.model.name}.sha256").read_text("utf-8").split()[0]
         trees = zip(_STEPS, (model.types, model.first, model.second), strict=True)
-        leaves = ((name, each, (each.left == np.arange(len(each.left))).sum()) for name, each in trees)
+        leaves = ((name, step, (step.left == np.arange(len(step.left))).sum()) for name, step in trees)
         rows = [
             ("file", f"`{self.model.name}`, {self.model.stat().st_size:,} bytes, SHA-256 `{stated}`"),
-            *((f"trees: {name}", f"{len(each.roots):,} of {count:,} leaves") for name, each, count in leaves),
+            *((f"trees: {name}", f"{len(step.roots):,} of {count:,} leaves") for name, step, count in leaves),
             ("words of elements and texts", f"{len(model.lexicon.scores):,}"),
             ("words of addresses and stated types", f"{len(model.page_lexicon):,}"),
         ]
@@ -91,7 +91,8 @@ class Card:
         rows = []
         for name in self.digests:
             of_set = [example for example in self.examples if example.set == name]
-            hosts, blocks = len({example.host for example in of_set}), sum(example.size for example in of_set)
+            hosts = len({example.host for example in of_set})
+            blocks = sum(example.size for example in of_set)
             words = sum(len(SETS[name].rule.split(example.gold)) for example in of_set)
             figures = (f"{figure:,}" for figure in (len(of_set), hosts, blocks, words))
             rows.append((f"`{name}`", *figures, f"`{self.digests[name]}`"))
@@ -129,17 +130,17 @@ def _figures(recipe: Recipe) -> tuple[float, ...]:
     return recipe.rounds, recipe.leaves, recipe.rate, recipe.min_leaf_rows, recipe.depth
 
 
-def _scores(what: str, outcomes: Sequence[PageScore], group: Callable[[PageScore], str]) -> str:
+def _scores(kind: str, outcomes: Sequence[PageScore], group: Callable[[PageScore], str]) -> str:
     groups: dict[str, list[PageScore]] = defaultdict(list)
     for outcome in outcomes:
         groups[group(outcome)].append(outcome)
     rows = []
     for name in sorted(groups, key=lambda name: (-len(groups[name]), name)):
         scores = [outcome.score for outcome in groups[name]]
-        means = (np.mean([getattr(one, measure) for one in scores]) for measure in ("f1", "precision", "recall"))
-        under = np.mean([one.f1 < _HALF for one in scores])
+        means = (np.mean([getattr(score, measure) for score in scores]) for measure in ("f1", "precision", "recall"))
+        under = np.mean([score.f1 < _HALF for score in scores])
         rows.append((name, f"{len(scores):,}", *(f"{mean:.3f}" for mean in means), f"{under:.1%}"))
-    return _table((what, *_SCORES), rows)
+    return _table((kind, *_SCORES), rows)
 
 
 def _accuracy(outcomes: Sequence[PageScore]) -> str:
@@ -158,29 +159,29 @@ def _confusion(outcomes: Sequence[PageScore]) -> str:
     return _table(("", *signals.PAGE_TYPES, "none"), rows)
 
 
-def _ablation(found: Means) -> str:
-    if not found:
+def _ablation(means: Means) -> str:
+    if not means:
         return "Not measured (`--ablation`)."
-    whole = found[WHOLE]
+    whole = means[WHOLE]
     rows = [(WHOLE, *(f"{mean:.3f}" for mean in whole.values()))]
-    for group, means in found.items():
+    for group, of_group in means.items():
         if group != WHOLE:
-            rows.append((group, *(f"{means[name] - mean:+.3f}" for name, mean in whole.items())))
+            rows.append((group, *(f"{of_group[name] - mean:+.3f}" for name, mean in whole.items())))
     return (
         "F1 of the first stage alone, trained on four fifths of the hosts and measured on the others, and its change "
         "without a group:\n\n" + _table(("without", *(f"F1, {name}" for name in whole)), rows)
     )
 
 
-def _curve(found: Means, outcomes: Sequence[PageScore]) -> str:
-    if not found:
+def _curve(means: Means, outcomes: Sequence[PageScore]) -> str:
+    if not means:
         return "Not measured (`--learning-curve`)."
     whole: dict[str, list[float]] = defaultdict(list)
     for outcome in outcomes:
         whole[outcome.set].append(outcome.score.f1)
-    means = {**found, "100%": {name: float(np.mean(scores)) for name, scores in whole.items()}}
+    means_by_share = {**means, "100%": {name: float(np.mean(scores)) for name, scores in whole.items()}}
     sets = list(whole)
-    rows = [(share, *(f"{of_share[name]:.3f}" for name in sets)) for share, of_share in means.items()]
+    rows = [(share, *(f"{of_share[name]:.3f}" for name in sets)) for share, of_share in means_by_share.items()]
     return _table(("hosts", *(f"F1, {name}" for name in sets)), rows)
 
 

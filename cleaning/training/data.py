@@ -70,7 +70,7 @@ class LabelledSet:
         return score_text(text, gold, self.shingle, self.rule)
 
 
-# Scored as their authors score them. The pages of `annotated` are those of the folders `pools` that readers decided.
+# Scored as their authors score them. `annotated` has the annotated pages of the folders `pools`.
 SETS = {
     "fundus-dev": LabelledSet(shingle=4),
     "wcxb-dev": LabelledSet(),
@@ -119,16 +119,16 @@ class Example:
 def read_examples(data: Path, sets: Sequence[str] = tuple(SETS), annotations: Path = ANNOTATIONS) -> list[Example]:
     """Return the pages of some sets, in order.
 
-    Raises OSError, ValueError or KeyError for broken data, AnnotationError for annotations of pages that are not there.
+    Raises OSError, ValueError or KeyError for broken data, AnnotationError for annotations of missing pages.
     """
     jobs = [job for name in sets for job in _jobs(data, name, annotations)]
-    found = []
+    examples = []
     with get_context("spawn").Pool(_PROCESSES) as pool:
         for example in pool.imap(_run, jobs, chunksize=20):
-            found.append(example)
-            if len(found) % 200 == 0 or len(found) == len(jobs):
-                sys.stderr.write(f"{len(found)}/{len(jobs)} pages read\n")
-    return found
+            examples.append(example)
+            if len(examples) % 200 == 0 or len(examples) == len(jobs):
+                sys.stderr.write(f"{len(examples)}/{len(jobs)} pages read\n")
+    return examples
 
 
 def hash_sets(data: Path, sets: Sequence[str] = tuple(SETS), annotations: Path = ANNOTATIONS) -> dict[str, str]:
@@ -136,22 +136,23 @@ def hash_sets(data: Path, sets: Sequence[str] = tuple(SETS), annotations: Path =
 
     The hash of `annotated` covers the files of annotations, which have the digests of the pages.
     """
-    found = {}
+    digests = {}
     for name in sets:
         if SETS[name].pools:
-            whole, files = hashlib.sha256(), sorted(annotations.glob("*.tsv"))
+            whole = hashlib.sha256()
+            files = sorted(annotations.glob("*.tsv"))
         else:
             folder = data / "extraction" / name
             whole = hashlib.sha256((folder / "truth.jsonl").read_bytes())
             files = sorted((folder / "html").iterdir())
         for path in files:
             whole.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
-        found[name] = whole.hexdigest()
-    return found
+        digests[name] = whole.hexdigest()
+    return digests
 
 
 class _Job(NamedTuple):
-    """A page to be read: how, and from what."""
+    """A page to read: the function that reads it, and its arguments."""
 
     read: Callable[..., Example]
     arguments: tuple[Any, ...]
@@ -167,10 +168,10 @@ def _jobs(data: Path, name: str, annotations: Path) -> list[_Job]:
         with (folder / "truth.jsonl").open(encoding="utf-8") as lines:
             return [_Job(_read, (name, folder, json.loads(line))) for line in lines]
     decided: dict[str, list[PageAnnotation]] = defaultdict(list)
-    for one in read_annotations(annotations):
-        decided[f"{one.set}/{one.id}"].append(one)
-    wanted = {one.set for of_page in decided.values() for one in of_page}
-    pages = [page for pool in SETS[name].pools if pool in wanted for page in read_pool(data / pool)]
+    for annotation in read_annotations(annotations):
+        decided[annotation.page_name].append(annotation)
+    folders = {annotation.set for of_page in decided.values() for annotation in of_page}
+    pages = [page for pool in SETS[name].pools if pool in folders for page in read_pool(data / pool)]
     by_name = {f"{page.set}/{page.id}": page for page in pages}
     unknown = sorted(decided.keys() - by_name.keys())
     if unknown:
@@ -189,9 +190,11 @@ def _read(name: str, folder: Path, truth: dict[str, Any]) -> Example:
     words = np.array([len(how.rule.split(text)) for text in texts], np.float64)
     snippets = Snippets.of_truth(truth)
     if snippets is not None:
-        told, gold = label_by_snippets(texts, snippets), " ".join(snippets.kept)
-        known, labels = told.known, told.labels
-        return Example(*grouped, truth.get("lang"), None, gold, table, signals, labels, words, known, snippets)
+        partial = label_by_snippets(texts, snippets)
+        gold = " ".join(snippets.kept)
+        return Example(
+            *grouped, truth.get("lang"), None, gold, table, signals, partial.labels, words, partial.known, snippets
+        )
     labels = label_blocks(texts, truth["text"], how.rule)
     page_type = PageType(truth.get("type") or "article")
     return Example(*grouped, truth.get("lang"), page_type, truth["text"], table, signals, labels, words)
@@ -199,12 +202,12 @@ def _read(name: str, folder: Path, truth: dict[str, Any]) -> Example:
 
 def _read_annotated(name: str, saved: PoolPage, decided: Sequence[PageAnnotation]) -> Example:
     body = saved.read_body()
-    for one in decided:
-        one.check(digest_body(body))
+    for annotation in decided:
+        annotation.check(digest_body(body))
     page = saved.parse(body)
     table = read_leaf_table(page.root)
     texts = [block.text for block in table.blocks]
-    marks = merge_marks([inherit_marks(texts, one.texts) for one in decided])
+    marks = merge_marks([inherit_marks(texts, annotation.texts) for annotation in decided])
     main = main_marks(Convention.MIXED, decided[0].type)
     labels = np.array([mark in main for mark in marks], np.float32)
     gold = "\n".join(text for text, mark in zip(texts, marks, strict=True) if mark in main)

@@ -1,4 +1,4 @@
-"""Cross-validation by host: models that are each trained without some hosts, and their scores on the pages of these."""
+"""Cross-validation by host: each model is trained without some hosts, and scored on the pages of these."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ FOLDS = 5
 # The modules that a model depends on, beside the data.
 _SOURCES = (
     "domains.py leaf_table.py leaves.py parse.py terms.py metadata/elements.py metadata/statements.py "
-    "classifier/features.py classifier/lexicon.py classifier/model.py classifier/signals.py "
-    "training/annotations.py training/boost.py training/data.py training/fit.py training/gold.py training/pool.py "
-    "training/word_scores.py"
+    "classifier/calibration.py classifier/features.py classifier/hints.py classifier/lexicon.py "
+    "classifier/model.py classifier/signals.py training/annotations.py training/data.py training/fit.py "
+    "training/gold.py training/pool.py training/variants.py training/word_scores.py data/hints.toml"
 ).split()
 
 
@@ -99,8 +99,8 @@ def score_page(model: Model, example: Example) -> PageScore:
     grouped = example.id, example.set, example.host, identify_language(example.gold) or "unknown", example.type
     if not example.size:
         return PageScore(*grouped, None, 0.0, example.score(""))
-    found = model.predict(example.table, example.signals)
-    return PageScore(*grouped, found.type, found.confidence, score_blocks(example, found))
+    predicted = model.predict(example.table, example.signals)
+    return PageScore(*grouped, predicted.type, predicted.confidence, score_blocks(example, predicted))
 
 
 def score_blocks(example: Example, predicted: Prediction) -> TextScore:

@@ -72,7 +72,7 @@ def label_blocks(texts: Sequence[str], gold: str, rule: WordRule = WORDS) -> np.
 
 def _shares(words: Sequence[list[str]], long: np.ndarray, gold: list[str]) -> np.ndarray:
     known, joined = set(word_runs(gold)), f" {' '.join(gold)} "
-    shares = [_share_of(*each, known, joined) for each in zip(words, long.tolist(), strict=True)]
+    shares = [_share_of(of_text, is_long, known, joined) for of_text, is_long in zip(words, long.tolist(), strict=True)]
     return np.array(shares, np.float64)
 
 
@@ -81,8 +81,8 @@ def _share_of(words: list[str], long: bool, known: set[tuple[str, ...]], joined:
         return 0.0
     if not long:
         return float(f" {' '.join(words)} " in joined)
-    found = list(word_runs(words)) or [tuple(words)]
-    return sum(run in known for run in found) / len(found)
+    runs = list(word_runs(words)) or [tuple(words)]
+    return sum(run in known for run in runs) / len(runs)
 
 
 def _nearest_first(sure: np.ndarray, doubtful: np.ndarray) -> list[int]:
@@ -103,9 +103,10 @@ class TextScore:
     recall: float
 
 
-def score_text(found: str, gold: str, size: int, rule: WordRule = WORDS) -> TextScore:
+def score_text(text: str, gold: str, size: int, rule: WordRule = WORDS) -> TextScore:
     """Return the score of a text against the gold text, over shingles of `size` words; 1 if neither has any."""
-    ours, theirs = shingles(found, size, rule), shingles(gold, size, rule)
+    ours = shingles(text, size, rule)
+    theirs = shingles(gold, size, rule)
     common = (ours & theirs).total()
     if not ours and not theirs:
         return TextScore(1.0, 1.0, 1.0)
@@ -143,12 +144,14 @@ class PartialLabels:
 
 
 def label_by_snippets(texts: Sequence[str], snippets: Snippets) -> PartialLabels:
-    """Return the labels that snippets tell: 1 for the only text with one to keep, 0 for all with one to drop.
+    """Return labels from snippets: 1 for a text that alone has a snippet to keep, 0 for each with one to drop.
 
-    Unknown are texts without a snippet, with snippets of both kinds, and those that share one to keep.
+    The label of a text is unknown if it has no snippet, snippets of both kinds, or only snippets to keep that other
+    texts have too.
     """
     tidy = [normalise(text) for text in texts]
-    keep, drop = np.zeros(len(texts), bool), np.zeros(len(texts), bool)
+    keep = np.zeros(len(texts), bool)
+    drop = np.zeros(len(texts), bool)
     for snippet in map(normalise, snippets.kept):
         places = [index for index, text in enumerate(tidy) if snippet in text]
         if len(places) == 1:
@@ -158,10 +161,10 @@ def label_by_snippets(texts: Sequence[str], snippets: Snippets) -> PartialLabels
     return PartialLabels(keep.astype(np.float32), keep ^ drop)
 
 
-def score_snippets(found: str, snippets: Snippets) -> TextScore:
-    """Return the score of a text by the snippets that it has: precision is the share of those that must be kept."""
-    text = normalise(found)
-    kept = sum(normalise(snippet) in text for snippet in snippets.kept)
-    wrong = sum(normalise(snippet) in text for snippet in snippets.dropped)
+def score_snippets(text: str, snippets: Snippets) -> TextScore:
+    """Return the score of a text by its snippets; precision is the share of its snippets that must be kept."""
+    tidy = normalise(text)
+    kept = sum(normalise(snippet) in tidy for snippet in snippets.kept)
+    wrong = sum(normalise(snippet) in tidy for snippet in snippets.dropped)
     precision, recall = kept / max(1, kept + wrong), kept / max(1, len(snippets.kept))
     return TextScore(2 * kept / max(1, kept + wrong + len(snippets.kept)), precision, recall)

@@ -61,10 +61,10 @@ class MarkedPage:
     def texts(self) -> list[str]:
         return [block.text for block in self.blocks]
 
-    def annotated(self, annotator: str, marks: Sequence[Mark], page_type: PageType) -> PageAnnotation:
+    def annotated(self, reader: str, marks: Sequence[Mark], page_type: PageType) -> PageAnnotation:
         """Return a reader's decisions on the page."""
         texts = decide_texts(self.texts, marks)
-        return PageAnnotation(annotator, self.digest, self.page.set, self.page.id, page_type, CONVENTION, texts)
+        return PageAnnotation(reader, self.digest, self.page.set, self.page.id, page_type, CONVENTION, texts)
 
 
 def guess_page(page: PoolPage) -> MarkedPage:
@@ -72,10 +72,10 @@ def guess_page(page: PoolPage) -> MarkedPage:
     body = page.read_body()
     tree = page.parse(body)
     stated = read_statements(tree.root)
-    found = decide_page(tree, stated, METHODS["default"], Options())
-    blocks = tuple(decision.block for decision in found.decisions)
-    guessed = tuple(guess_marks(found.decisions, stated))
-    return MarkedPage(page, digest_body(body), found.type or PageType.ARTICLE, blocks, guessed)
+    result = decide_page(tree, stated, METHODS["default"], Options())
+    blocks = tuple(decision.block for decision in result.decisions)
+    guessed = tuple(guess_marks(result.decisions, stated))
+    return MarkedPage(page, digest_body(body), result.type or PageType.ARTICLE, blocks, guessed)
 
 
 def recall(fresh: MarkedPage, stored: PageAnnotation) -> MarkedPage:
@@ -127,7 +127,7 @@ def _parent(path: str) -> str:
 def write_sheet(marked_pages: Sequence[MarkedPage]) -> str:
     """Return the sheet of some pages."""
     head = f"# Marks: {' '.join(Mark)}; their meaning is in cleaning/training/CONVENTION.md, version {CONVENTION}.\n"
-    return head + "".join("\n" + "".join(f"{line}\n" for line in show(each)) for each in marked_pages)
+    return head + "".join("\n" + "".join(f"{line}\n" for line in show(page)) for page in marked_pages)
 
 
 def show(page: MarkedPage) -> list[str]:
@@ -170,12 +170,12 @@ def _shorten(block: Block, beginning: int, ending: int) -> str:
     return f"{text[:beginning]} … {text[-ending:]}" if ending else f"{text[:beginning]}…"
 
 
-def read_sheet(text: str, marked_pages: Mapping[str, MarkedPage], annotator: str) -> list[PageAnnotation]:
+def read_sheet(text: str, marked_pages: Mapping[str, MarkedPage], reader: str) -> list[PageAnnotation]:
     """Return a reader's decisions from a sheet; `marked_pages` are the pages by name (`SET/ID`).
 
     Raises AnnotationError for an unknown page, a changed page or line, and a block with no or several marks.
     """
-    reading = _Reading(marked_pages, annotator)
+    reading = _Reading(marked_pages, reader)
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip() and not line.startswith("#"):
             try:
@@ -188,10 +188,10 @@ def read_sheet(text: str, marked_pages: Mapping[str, MarkedPage], annotator: str
 class _Reading:
     """The decisions of a sheet so far, and the page whose lines are being read."""
 
-    def __init__(self, marked_pages: Mapping[str, MarkedPage], annotator: str) -> None:
+    def __init__(self, marked_pages: Mapping[str, MarkedPage], reader: str) -> None:
         self._pages = marked_pages
-        self._annotator = annotator
-        self._found: dict[str, PageAnnotation] = {}
+        self._reader = reader
+        self._annotations: dict[str, PageAnnotation] = {}
         self._page: MarkedPage | None = None
         self._type = PageType.ARTICLE
         self._marks: dict[int, Mark] = {}
@@ -207,34 +207,38 @@ class _Reading:
 
     def finish(self) -> list[PageAnnotation]:
         self._end_page()
-        return list(self._found.values())
+        return list(self._annotations.values())
 
     def _begin_page(self, head: re.Match[str]) -> None:
         name = head["id"]
         if name not in self._pages:
             raise AnnotationError(f"the page {name} is unknown here")
-        if name in self._found:
+        if name in self._annotations:
             raise AnnotationError(f"the page {name} is decided twice")
         page = self._pages[name]
         if head["digest"] != page.digest:
             raise AnnotationError(f"the page {name} was {head['digest']} when the sheet was written, now {page.digest}")
-        self._page, self._type, self._marks, self._shared = page, PageType(head["type"]), {}, set()
+        self._page = page
+        self._type = PageType(head["type"])
+        self._marks = {}
+        self._shared = set()
 
     def _add_blocks(self, line: str) -> None:
-        found = _BLOCKS.fullmatch(line)
-        if found is None or self._page is None:
+        match = _BLOCKS.fullmatch(line)
+        if match is None or self._page is None:
             raise AnnotationError(f"neither the line of a page nor one of its blocks: {line[:80]!r}")
-        first, mark = int(found["first"]), Mark(found["mark"])
-        blocks = self._page.blocks[first : int(found["last"] or first) + 1]
-        shown = found["text"] is not None
-        if not blocks or (shown and found["line"] != show_blocks(blocks).rstrip()):
+        first = int(match["first"])
+        mark = Mark(match["mark"])
+        blocks = self._page.blocks[first : int(match["last"] or first) + 1]
+        has_text = match["text"] is not None
+        if not blocks or (has_text and match["line"] != show_blocks(blocks).rstrip()):
             raise AnnotationError(f"the page {self._page.name} has no such line; only marks may change: {line[:80]!r}")
         for block in blocks:
-            self._decide(block.position, mark, shared=len(blocks) > 1 and shown, shown=shown)
+            self._decide(block.position, mark, shared=len(blocks) > 1 and has_text, has_text=has_text)
 
-    def _decide(self, number: int, mark: Mark, *, shared: bool, shown: bool) -> None:
+    def _decide(self, number: int, mark: Mark, *, shared: bool, has_text: bool) -> None:
         """Enter a mark; one of a shared line may be overruled by a later line without text."""
-        if number in self._marks and (shown or number not in self._shared):
+        if number in self._marks and (has_text or number not in self._shared):
             raise AnnotationError(f"block {number} is decided as {self._marks[number]} and as {mark}")
         self._marks[number] = mark
         (self._shared.add if shared else self._shared.discard)(number)
@@ -248,4 +252,4 @@ class _Reading:
                 f"{self._page.name} has {len(missing)} blocks without a line; the first is {missing[0]}"
             )
         marks = [self._marks[number] for number in range(len(self._page.blocks))]
-        self._found[self._page.name] = self._page.annotated(self._annotator, marks, self._type)
+        self._annotations[self._page.name] = self._page.annotated(self._reader, marks, self._type)

@@ -48,16 +48,17 @@ def count_page_words(example: Example) -> WordSums:
     totals: WordSums = defaultdict(lambda: np.zeros(3))
     for word, spans in _spans(example).items():
         totals[word] += _covered(spans, sums)
-    each = _TEXT_WEIGHT / max(3, example.size)
+    text_weight = _TEXT_WEIGHT / max(3, example.size)
     roots *= _ANY_WEIGHT / roots.sum()
     chance = (roots * labels)[known].sum() / _ANY_WEIGHT / (roots[known].sum() / roots.sum())
     for index in np.flatnonzero(known).tolist():
         block = table.blocks[index]
-        share, beside = np.array([labels[index], 1.0, 0.0]), np.array([labels[index], 1.0, chance])
+        share = np.array([labels[index], 1.0, 0.0])
+        beside = np.array([labels[index], 1.0, chance])
         for word in inline_words(table.inline_tokens[index]):
             totals[word] += weights[index] * share
         for word in text_words(block.text):
-            totals[word] += each * share
+            totals[word] += text_weight * share
         for word in any_words(block.text):
             totals[word] += roots[index] * beside
     return {word: total for word, total in totals.items() if total[1]}
@@ -74,12 +75,13 @@ def _spans(example: Example) -> dict[str, list[tuple[int, int]]]:
 
 def _covered(spans: Iterable[tuple[int, int]], sums: np.ndarray) -> np.ndarray:
     """Return the sum over the blocks in any of the spans, each block once."""
-    found, end = np.zeros(3), 0
+    covered = np.zeros(3)
+    end = 0
     for first, last in sorted(spans):
         if last > end:
-            found += sums[last] - sums[max(first, end)]
+            covered += sums[last] - sums[max(first, end)]
             end = last
-    return found
+    return covered
 
 
 class WordTotals:
@@ -100,15 +102,16 @@ class WordTotals:
                 if word in indexes:
                     self._sums[fold, indexes[word]] += total
         # The folds have similar shares of main text, so one prior serves them all. Snippets do not tell a page's share.
-        self._usual = float(np.mean([_share_of_main(each) for each in examples if each.size and not each.snippets]))
+        whole = [example for example in examples if example.size and not example.snippets]
+        self._usual = float(np.mean([_share_of_main(example) for example in whole]))
 
     def scores(self, without: Iterable[int]) -> dict[str, float]:
         """Return the words' scores learned without these folds, rounded as in the model file."""
         kept = [fold for fold in range(len(self._sums)) if fold not in set(without)]
         main, everything, chance = self._sums[kept].sum(axis=0).T
         by_chance = np.where(self._of_any, chance, self._usual * everything)
-        found = self._log_odds(main, everything) - self._log_odds(by_chance, everything)
-        return dict(zip(self._words, found.astype(np.float16).tolist(), strict=True))
+        log_odds = self._log_odds(main, everything) - self._log_odds(by_chance, everything)
+        return dict(zip(self._words, log_odds.astype(np.float16).tolist(), strict=True))
 
     def _log_odds(self, main: np.ndarray, everything: np.ndarray) -> np.ndarray:
         prior = _PRIOR * self._usual, _PRIOR * (1 - self._usual)
@@ -140,7 +143,7 @@ def score_type_words(examples: Sequence[Example]) -> dict[str, np.ndarray]:
             hosts[word].add(example.host)
     usual = whole / whole.sum()
     return {
-        word: np.log((found + usual) / (found.sum() + 1) / usual).astype(np.float16).astype(np.float32)
-        for word, found in times.items()
+        word: np.log((counts + usual) / (counts.sum() + 1) / usual).astype(np.float16).astype(np.float32)
+        for word, counts in times.items()
         if len(hosts[word]) >= _MIN_HOSTS
     }

@@ -57,14 +57,13 @@ class EarlierBlock:
 class ExplainedBlock:
     """A block of the page, with its text nodes and the decision on it.
 
-    `repeats` is the earlier block of the page that it is a duplicate of. `overruled` is True if the words of an
-    element around it outweigh a score that other blocks are kept with. `stored` is its text in the database.
+    `repeats` is the earlier block of the page that it is a duplicate of. `stored` is its text in the
+    database.
     """
 
     leaf: Leaf
     decision: Decision
     repeats: EarlierBlock | None = None
-    overruled: bool = False
     stored: StoredText | None = None
 
     @property
@@ -152,9 +151,8 @@ def explain(
     decisions = cleaned.decisions
     repeats = _find_copies(decisions, cleaning_options.weighted_distance if method == "weighted" else None)
     repeats |= _future_duplicates(decisions, fingerprinter or Fingerprinter())
-    overruled = _overruled(decisions) if method == "default" and not cleaning_options.comments else frozenset()
     rows = tuple(
-        ExplainedBlock(leaf, decision, repeats.get(place), place in overruled)
+        ExplainedBlock(leaf, decision, repeats.get(place))
         for place, (leaf, decision) in enumerate(zip(leaves, decisions, strict=True))
     )
     threshold = next((float(leaf.threshold) for leaf in leaves if isinstance(leaf, DistinctBlock)), None)
@@ -169,19 +167,6 @@ def _future_duplicates(decisions: Sequence[Decision], fingerprinter: Fingerprint
         for place, block in zip(places, fingerprinter.fingerprint(decisions).blocks, strict=True)
         if block.repeats is not None
     }
-
-
-def _overruled(decisions: Sequence[Decision]) -> frozenset[int]:
-    """Return the places of dropped blocks whose score is higher than that of a kept block."""
-    chosen = (Reason.KEPT, Reason.PAGE_DUPLICATE)
-    lowest = min((decision.score for decision in decisions if decision.reason in chosen), default=None)
-    if lowest is None:
-        return frozenset()
-    return frozenset(
-        place
-        for place, decision in enumerate(decisions)
-        if decision.reason not in (*chosen, Reason.TRUNCATED) and decision.score > lowest
-    )
 
 
 @dataclass(frozen=True, slots=True)

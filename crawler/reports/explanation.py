@@ -194,8 +194,6 @@ def page_facts(explanation: Explanation) -> Iterator[str]:
 
 def notes(row: ExplainedBlock) -> Iterator[str]:
     """Yield what there is to say of a block beside its decision, score and priority."""
-    if row.overruled:
-        yield "its score is high enough, but the words of an element around it overrule it"
     if row.repeats is not None:
         yield f"repeats block {row.repeats.position}{_bits(row.repeats.distance)}"
     if row.stored is None:
@@ -260,7 +258,6 @@ def _block_record(row: ExplainedBlock) -> dict[str, Any]:
         **fields_of(decision, "kept reason"),
         "score": round(decision.score, _DIGITS),
         "priority": block.priority,
-        "overruled": row.overruled,
         **fields_of(block, "kind words link_words path text"),
         "repeats": row.repeats,
         "stored": row.stored and _stored_record(row.stored),

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from cleaning import clean, parse
 from cleaning._native import load_compiled
-from cleaning.classifier.decide import read_hint, read_hints
 from cleaning.classifier.features import SimilarityGroups, group_similar, pure_group_similar
+from cleaning.classifier.hints import read_hint, read_hints
 from cleaning.classifier.lexicon import Lexicon, any_words, element_words, inline_words, text_words
 from cleaning.classifier.shipped import load_shipped_model
 from cleaning.classifier.signals import PageSignals, measure_overlap, pure_measure_overlap

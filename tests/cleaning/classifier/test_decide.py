@@ -1,7 +1,5 @@
 """Decisions: the best choice by expected F-beta, the hints, and the reasons of dropped blocks."""
 
-import tomllib
-from importlib import resources
 from itertools import product
 
 import numpy as np
@@ -11,7 +9,8 @@ from hypothesis import strategies as st
 
 from cleaning import PageType, Reason, parse
 from cleaning.classifier.decide import _MIN_EXPECTED_F1 as LEAST_EXPECTED
-from cleaning.classifier.decide import Hint, _HintedElement, _spread, choose_blocks, decide, read_hint
+from cleaning.classifier.decide import _HintedSpan, _spread, choose_blocks, decide
+from cleaning.classifier.hints import Hint, hint_table
 from cleaning.classifier.model import Prediction
 from cleaning.leaf_table import read_leaf_table
 from cleaning.options import Options
@@ -24,7 +23,8 @@ chances = st.floats(0, 1).map(lambda value: round(value, 3))
 
 def expected(chosen, scores, weights, beta):
     """Return the ratio of expectations that the choice is to make best."""
-    right, kept = (scores * weights)[chosen].sum(), weights[chosen].sum()
+    right = (scores * weights)[chosen].sum()
+    kept = weights[chosen].sum()
     return (1 + beta**2) * right / (kept + beta**2 * (scores * weights).sum() + 1e-9)
 
 
@@ -33,7 +33,8 @@ def expected(chosen, scores, weights, beta):
     st.sampled_from([0.5, 1.0, 2.0]),
 )
 def test_no_choice_of_blocks_is_better(blocks, beta):
-    scores, weights = np.array([score for score, _ in blocks]), np.array([float(weight) for _, weight in blocks])
+    scores = np.array([score for score, _ in blocks])
+    weights = np.array([float(weight) for _, weight in blocks])
     choices = [np.array(bits, bool) for bits in product([0, 1], repeat=len(blocks))]
     chosen = choose_blocks(scores, weights, beta)
     if max(expected(choice, scores, weights, 1) for choice in choices) < LEAST_EXPECTED:
@@ -46,7 +47,8 @@ def test_no_choice_of_blocks_is_better(blocks, beta):
 @given(st.lists(st.tuples(chances, st.integers(1, 60)), min_size=1, max_size=30))
 @example([(1.0, 1), *[(0.1, 10)] * 10])
 def test_favouring_recall_keeps_all_blocks_that_others_keep(blocks):
-    scores, weights = np.array([score for score, _ in blocks]), np.array([float(weight) for _, weight in blocks])
+    scores = np.array([score for score, _ in blocks])
+    weights = np.array([float(weight) for _, weight in blocks])
     precise, balanced, complete = (choose_blocks(scores, weights, beta) for beta in (0.5, 1.0, 2.0))
     assert (precise <= balanced).all()
     assert (balanced <= complete).all()
@@ -65,16 +67,20 @@ def test_blocks_have_the_reason_of_the_outermost_element(rows):
         around = [*around[: max(0, len(around) - closed)], number]
         inside.append(around)
     last = [max(block for block, all_ in enumerate(inside) if number in all_) + 1 for number in range(len(rows))]
-    elements = [_HintedElement(Hint(Reason.ASIDE, 1), number, end, 0.5) for number, end in enumerate(last)]
+    spans = [
+        _HintedSpan(Hint(reason, 1), number, last[number])
+        for number, reason in enumerate(reasons)
+        if reason is not None
+    ]
     expected = [next((reasons[number] for number in all_ if reasons[number]), None) for all_ in inside]
-    assert _spread(len(rows), elements, reasons) == expected
+    assert _spread(len(rows), spans) == expected
 
 
 def decided(source, scores, page_type=PageType.ARTICLE, **options):
     """Return the reasons in reading order."""
-    found = read_leaf_table(parse(source).root)
-    decisions = decide(found, Prediction(np.array(scores, np.float64), page_type, 1.0), Options.read(options))
-    assert [decision.block for decision in decisions] == found.blocks  # in = out
+    table = read_leaf_table(parse(source).root)
+    decisions = decide(table, Prediction(np.array(scores, np.float64), page_type, 1.0), Options.read(options))
+    assert [decision.block for decision in decisions] == table.blocks  # in = out
     assert [decision.score for decision in decisions] == scores
     return [decision.reason for decision in decisions]
 
@@ -93,15 +99,44 @@ def test_page_of_which_little_is_expected_keeps_nothing():
     assert set(decided("<p>Loading</p><p>Please wait</p>", [0.1, 0.05])) == {Reason.OUTSIDE}
 
 
-def test_sure_hint_overrules_the_score():
-    source = f'{THREE}<div class="cookie-consent"><p>We like cookies of all sorts and hope you do too.</p></div>'
-    assert decided(source, [0.9, 0.9, 0.9, 1.0]) == [Reason.KEPT] * 3 + [Reason.OVERLAY]
+def test_hint_around_mostly_dropped_blocks_names_their_reason():
+    source = f'<div class="related">{PROSE}<p>{"no more foxes here today, or any other day " * 3}</p></div>'
+    assert decided(source, [1.0, 0.0]) == [Reason.KEPT, Reason.RELATED]
 
 
-def test_sure_hint_around_most_of_the_prose_has_no_effect():
-    assert decided(f"<aside>{PROSE}{OTHERS[0]}</aside>{OTHERS[1]}", [1.0, 1.0, 0.0]) == [Reason.KEPT] * 2 + [
-        Reason.OUTSIDE
-    ]
+@pytest.mark.parametrize("word", sorted(hint_table()))
+def test_hint_never_drops_what_the_scores_keep(word):
+    tag = word.strip("<>") if word.startswith("<") else "div"
+    source = f"{THREE}<{tag} class='{word}'>{PROSE.replace('fox', 'bear')}</{tag}>"
+    assert decided(source, [0.9, 0.9, 0.9, 1.0]) == [Reason.KEPT] * 4
+    dropped = hint_table()[word].reason
+    if tag == "div":
+        assert decided(source, [0.9, 0.9, 0.9, 0.0]) == [Reason.KEPT] * 3 + [dropped]
+
+
+def test_hint_of_a_label_never_drops_its_text():
+    labelled = PROSE.replace("<p>", "<p><span class='visually-hidden'>Quote:</span> ")
+    reasons = decided(labelled + "".join(OTHERS), [0.9, 0.9, 0.9])
+    assert reasons == [Reason.KEPT] * 3
+
+
+@pytest.mark.parametrize(
+    ("scores", "kept"),
+    [
+        ([0.9, 0.3, 0.9], [True, True, True]),
+        ([0.9, 0.2, 0.9], [True, False, True]),  # too low
+        ([0.9, 0.3, 0.1], [True, False, False]),  # at the end of the main text
+        ([0.1, 0.3, 0.9], [False, False, True]),  # at its beginning
+    ],
+)
+def test_code_between_kept_texts_is_kept(scores, kept):
+    reasons = decided(f"{OTHERS[0]}<pre>wait --minutes 2</pre>{OTHERS[1]}", scores)
+    assert [reason is Reason.KEPT for reason in reasons] == kept
+
+
+def test_other_text_between_kept_texts_is_kept_by_its_score_alone():
+    reasons = decided(f"{OTHERS[0]}<p>wait --minutes 2</p>{OTHERS[1]}", [0.9, 0.3, 0.9])
+    assert reasons[1] is not Reason.KEPT
 
 
 def test_form_gives_the_reason_without_a_hint():
@@ -119,10 +154,9 @@ def test_form_gives_the_reason_without_a_hint():
     ]
 
 
-def test_comments_with_most_of_the_main_text_are_a_discussion():
-    thread = "".join(f'<div class="comment">{each}</div>' for each in OTHERS)
-    assert decided(PROSE + thread, [0.1, 0.9, 0.8]) == [Reason.OUTSIDE, Reason.KEPT, Reason.KEPT]
-    assert decided(PROSE + thread, [0.9, 0.3, 0.3]) == [Reason.KEPT, Reason.COMMENT, Reason.COMMENT]
+def test_sure_hint_names_the_reason_before_an_outer_likely_one():
+    source = f'{THREE}<div class="promo"><nav>a b</nav><p>c</p></div>'
+    assert decided(source, [1.0, 1.0, 1.0, 0.0, 0.0])[3:] == [Reason.NAVIGATION, Reason.ADVERTISEMENT]
 
 
 def test_option_comments_keeps_comments_with_content():
@@ -135,6 +169,58 @@ def test_option_comments_keeps_comments_with_content():
 def test_favour_moves_the_threshold(favour, kept):
     reasons = decided(THREE, [0.99, 0.6, 0.25], favour=favour)
     assert reasons.count(Reason.KEPT) == kept
+
+
+LONG = "no more foxes here today, or any other day, said the hare"
+
+
+def test_list_of_which_most_is_kept_keeps_its_other_items():
+    items = f"<ul><li>{LONG} one</li><li>{LONG} two</li><li>{LONG} three</li></ul>"
+    assert decided(PROSE + items, [0.9, 0.3, 0.9, 0.9]) == [Reason.KEPT] * 4
+    assert decided(PROSE + items, [0.9, 0.1, 0.9, 0.9])[1] is Reason.LOW_SCORE
+    assert decided(PROSE + items, [0.9, 0.3, 0.2, 0.9])[1:3] == [Reason.LOW_SCORE] * 2
+
+
+def test_table_of_short_cells_between_kept_texts_is_kept_whole():
+    hours = "<table><tr><td>Mon</td><td>9-17</td></tr><tr><td>Tue</td><td>9-12</td></tr></table>"
+    assert decided(OTHERS[0] + hours + OTHERS[1], [0.9, 0.2, 0.2, 0.3, 0.2, 0.9]) == [Reason.KEPT] * 6
+    assert decided(OTHERS[0] + hours + OTHERS[1], [0.9, 0.1, 0.1, 0.1, 0.1, 0.9])[1:5] == [Reason.SHORT] * 4
+    assert decided(OTHERS[0] + hours + OTHERS[1], [0.9, 0.2, 0.2, 0.3, 0.2, 0.0])[1:5] == [Reason.OUTSIDE] * 4
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [
+        "<div><button>{}</button><div>{}</div></div>",
+        "<details><summary>{}</summary>{}</details>",
+        "<section><label>{}</label>{}</section>",
+        '<article><header><h2><a href="/">{}</a></h2></header>{}</article>',
+        "<x-panel><button>{}</button>{}</x-panel>",
+        "<dl><dt>{}</dt><dd>{}</dd></dl>",
+    ],
+)
+def test_openers_of_kept_texts_are_kept(opened):
+    source = "".join(opened.format(f"Why foxes {number}", text) for number, text in enumerate(OTHERS))
+    assert decided(source, [0.2, 0.9, 0.2, 0.9]) == [Reason.KEPT] * 4
+    alone = opened.format("Why foxes", PROSE) + OTHERS[0]
+    assert decided(alone, [0.2, 0.9, 0.9])[0] is not Reason.KEPT
+    assert decided(source, [0.05, 0.9, 0.2, 0.9])[0] is not Reason.KEPT
+
+
+def test_subheading_above_a_kept_text_is_kept_below_another_one():
+    source = f"<h1>Foxes</h1>{PROSE}<h2>And hares</h2>{OTHERS[0]}"
+    assert decided(source, [0.3, 0.9, 0.3, 0.9]) == [Reason.OUTSIDE, Reason.KEPT, Reason.KEPT, Reason.KEPT]
+    assert decided(source, [0.3, 0.9, 0.2, 0.9])[2] is Reason.SHORT
+    assert decided(source, [0.3, 0.9, 0.3, 0.1])[2] is Reason.OUTSIDE
+
+
+def test_page_with_sentences_is_no_empty_text_unless_it_lists_pages():
+    news = PROSE.replace("</p>", " So it went on until the evening came.</p>")
+    menu = "<ul><li><a href='/'>Home</a></li></ul>"
+    assert decided(menu + news, [0.01, 0.09]) == [Reason.LINKS, Reason.KEPT]
+    assert decided(menu + news, [0.01, 0.01]) == [Reason.LINKS, Reason.OUTSIDE]
+    assert decided(menu + news, [0.01, 0.09], PageType.LISTING) == [Reason.LINKS, Reason.OUTSIDE]
+    assert decided(f"{menu}<div class=cookie-banner>{news}</div>", [0.01, 0.09]) == [Reason.LINKS, Reason.OVERLAY]
 
 
 def test_repeated_text_is_kept_once():
@@ -152,70 +238,3 @@ def test_short_texts_cells_and_code_may_repeat():
     row = "<table><tr><td>as long as the others</td></tr></table>"
     repeating = f"<div>{PROSE}<p>Very good</p>{row}<pre>import all of it</pre></div>"
     assert decided(repeating * 2, [1.0] * 8) == [Reason.KEPT] * 4 + [Reason.PAGE_DUPLICATE] + [Reason.KEPT] * 3
-
-
-@pytest.mark.parametrize(
-    ("tag", "tokens", "reason"),
-    [
-        ("nav", "", Reason.NAVIGATION),
-        ("ul", "breadcrumb", Reason.NAVIGATION),
-        ("footer", "", Reason.FOOTER),
-        ("div", "contentinfo", Reason.FOOTER),
-        ("div", "cookie-banner", Reason.OVERLAY),
-        ("button", "", Reason.FORM),
-        ("div", "box ad-300", Reason.ADVERTISEMENT),
-        ("section", "RELATED", Reason.RELATED),
-        ("div", "share_tools", Reason.SOCIAL),
-        ("div", "comments", Reason.COMMENT),
-        ("p", "byline", Reason.BYLINE),
-        ("figcaption", "", Reason.CAPTION),
-        ("aside", "", Reason.ASIDE),
-        ("p", "visually-hidden", Reason.HIDDEN),
-        ("div", "role dialog", Reason.OVERLAY),
-        ("blockquote", "twitter-tweet", Reason.SOCIAL),
-        ("li", "customer-review", Reason.COMMENT),
-        ("div", "wp-caption", Reason.CAPTION),
-    ],
-)
-def test_tag_or_word_names_the_reason(tag, tokens, reason):
-    assert read_hint(tag, tokens).reason is reason
-
-
-@pytest.mark.parametrize("word", ["header", "read", "shadow", "download", "canvas", "uncommented", "adverb", "", "12"])
-def test_part_of_a_word_gives_no_hint(word):
-    assert read_hint("div", word) is None
-
-
-@pytest.mark.parametrize("tokens", ["cookie-consent", "cookie_consent", "page Cookie Consent"])
-def test_two_adjacent_words_can_be_surer_than_each(tokens):
-    assert read_hint("div", tokens).reason is Reason.OVERLAY
-    assert (
-        read_hint("div", tokens).max_share
-        > read_hint("div", "consent").max_share
-        > read_hint("div", "cookie").max_share
-    )
-
-
-def test_doubtful_word_overrules_nothing():
-    assert read_hint("div", "cookie") == Hint(Reason.OVERLAY, 0)
-
-
-def test_surest_word_counts_and_of_equals_the_first():
-    assert read_hint("div", "comment footer disqus").reason is Reason.COMMENT
-    assert read_hint("div", "share colophon").reason is Reason.FOOTER
-    assert read_hint("div", "main share footer") == Hint(Reason.SOCIAL, 0)
-    assert read_hint("nav", "colophon").reason is Reason.NAVIGATION
-
-
-def test_word_that_is_a_tags_name_is_not_the_tag():
-    assert read_hint("div", "aside") is None
-    assert read_hint("div", "nav") == Hint(Reason.NAVIGATION, 0)
-    assert read_hint("nav", "").max_share > 0
-
-
-def test_every_table_is_a_reason_and_words_are_unique():
-    tables = tomllib.loads(resources.files("cleaning").joinpath("data", "hints.toml").read_text("utf-8"))
-    words = [word for levels in tables.values() for text in levels.values() for word in text.split()]
-    assert set(tables) <= set(Reason)
-    assert {level for levels in tables.values() for level in levels} == {"certain", "sure", "likely"}
-    assert len(words) == len(set(words))

@@ -61,15 +61,15 @@ def test_names_are_unique_and_page_features_come_last():
 @given(st.lists(pieces, min_size=1, max_size=40).map("".join))
 def test_every_column_of_any_page_is_finite(source):
     page = parse(source)
-    found = read_leaf_table(page.root)
-    if not found.blocks:
+    table = read_leaf_table(page.root)
+    if not table.blocks:
         return
-    seen = read_first_stage(found, read_signals(page, read_statements(page.root)), LEXICON)
-    assert seen.rows.shape == (len(found.blocks), len(FIRST_STAGE_NAMES))
+    seen = read_first_stage(table, read_signals(page, read_statements(page.root)), LEXICON)
+    assert seen.rows.shape == (len(table.blocks), len(FIRST_STAGE_NAMES))
     assert seen.rows.dtype == np.float32
     assert np.isfinite(seen.rows).all()
-    around = features.read_neighbours(seen.totals, np.linspace(0, 1, len(found.blocks)))
-    assert around.shape == (len(found.blocks), len(features.NEIGHBOUR_NAMES))
+    around = features.read_neighbours(seen.totals, np.linspace(0, 1, len(table.blocks)))
+    assert around.shape == (len(table.blocks), len(features.NEIGHBOUR_NAMES))
     assert np.isfinite(around).all()
 
 
@@ -129,8 +129,8 @@ def test_shares_of_an_element_are_of_the_page():
 def test_stated_body_gives_overlap_features():
     body = f"{PROSE} And then the night came over the hills and all of them went home to sleep."
     stated = f'<script type="application/ld+json">{{"@type": "NewsArticle", "articleBody": "{body}"}}</script>'
-    found = columns(f"{stated}<p>{PROSE}</p><p>Something else is said here, of other beasts.</p>", "body_share")
-    assert found == [[1], [0]]
+    overlaps = columns(f"{stated}<p>{PROSE}</p><p>Something else is said here, of other beasts.</p>", "body_share")
+    assert overlaps == [[1], [0]]
     assert columns(f"<p>{PROSE}</p>", "body_share", "body_covered", "body_words") == [[-1, -1, 0]]
 
 
@@ -238,3 +238,30 @@ def test_elements_have_the_mean_of_all_words_in_them():
     assert word_column("mean_word_0") == word_column("mean_word")
     assert word_column("mean_word_1") == [-1.5 / 5, -1.5 / 5, 2.5 / 6, 2.5 / 6]
     assert word_column("mean_word_2") == [2.5 / 6] * 4
+
+
+def test_hints_around_a_block_stand_in_the_columns_of_their_reasons():
+    source = (
+        f"<main class=promo><p>{PROSE}</p><div id=comments><p>{PROSE}</p></div><p><b class=byline>x</b> y</p></main>"
+    )
+    names = "hint_advertisement", "hint_comment", "hint_level", "inline_hint"
+    assert columns(source, *names) == [[1, 0, 1, 0], [1, 2, 2, 0], [1, 0, 1, 2]]
+
+
+def test_shares_of_prose_tell_a_word_that_is_around_everything():
+    part = columns(f"<p>{PROSE}</p><aside><p>{PROSE}</p></aside>", "hint_prose", "reason_prose", "hinted_prose")
+    assert part == [[0, 0, 0.5], [0.5, 0.5, 0.5]]
+    every = columns(f"<p class=comment>{PROSE}</p>" * 4, "hint_prose", "reason_prose", "hinted_prose")
+    assert every == [[0.25, 1, 1]] * 4
+
+
+def test_word_around_everything_is_no_worse_than_beside_the_prose():
+    (first,), (second,) = columns(f"<div class=footer><p>{PROSE}</p><p>{PROSE} Twice.</p></div>", "least_sign_beside")
+    assert first == second == 0
+    part = columns(f"<p>{PROSE}</p><p>{PROSE}</p><p>{PROSE}</p><div class=footer>x</div>", "least_sign_beside")
+    assert part[-1] == [-1.5]
+
+
+def test_prose_in_the_element_with_the_least_word_is_a_share():
+    shares = columns(f"<p>{PROSE}</p><div class=footer><p>{PROSE}</p></div>", "least_prose")
+    assert shares == [[1], [0.5]]

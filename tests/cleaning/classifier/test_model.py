@@ -12,6 +12,7 @@ import pytest
 from cleaning import parse
 from cleaning.blocks import PageType
 from cleaning.classifier import shipped
+from cleaning.classifier.calibration import SIGN_NAMES
 from cleaning.classifier.lexicon import Lexicon
 from cleaning.classifier.model import Model, Trees, probabilities
 from cleaning.classifier.shipped import SHIPPED_MODEL, load_shipped_model, pin_shipped_model
@@ -35,6 +36,7 @@ MODEL = Model(
     leaves(0, 0, 3, 0, 0, 0, 0),
     leaves(1),
     leaves(np.log(3)),
+    np.full(len(SIGN_NAMES), -np.log(3) / 2),
 )
 
 
@@ -45,23 +47,30 @@ def written(tmp_path):
 
 
 def test_model_predicts_the_same_after_writing_and_loading(written):
-    found = read_leaf_table(parse("<p>one</p><p>two</p>").root)
+    table = read_leaf_table(parse("<p>one</p><p>two</p>").root)
     again = Model.load(written)
     for model in (MODEL, again):
-        judged = model.predict(found, PageSignals(path="/blog"))
+        judged = model.predict(table, PageSignals(path="/blog"))
         assert judged.scores.tolist() == pytest.approx([0.75, 0.75])
         assert judged.type is PageType.PRODUCT
         assert judged.confidence == pytest.approx(np.exp(3) / (np.exp(3) + 6))
     assert again.lexicon.scores == MODEL.lexicon.scores
+    assert again.shifts.tolist() == MODEL.shifts.tolist()
     assert again.page_lexicon["u:blog"].tolist() == list(range(7))
 
 
 def test_settled_block_keeps_the_score_of_the_first_stage():
     table = read_leaf_table(parse("<p>one</p><p>two</p>").root)
-    settled = replace(MODEL, first=leaves(-4))  # 0.018
-    scores = settled.predict(table, PageSignals()).scores
+    model = replace(MODEL, first=leaves(-4))  # 0.018
+    scores = model.predict(table, PageSignals()).scores
     assert scores.tolist() == pytest.approx([1 / (1 + np.exp(4))] * 2)
     assert replace(MODEL, first=leaves(-3.8)).predict(table, PageSignals()).scores.tolist() == pytest.approx([0.75] * 2)
+
+
+def test_hint_on_a_small_part_of_a_page_lowers_its_score():
+    table = read_leaf_table(parse(f"{'<p>one two three</p>' * 9}<p class=byline>four</p>").root)
+    scores = MODEL.predict(table, PageSignals()).scores.tolist()
+    assert scores == pytest.approx([0.75] * 9 + [0.5])  # two signs: a third of the odds
 
 
 def test_same_model_is_the_same_bytes(written, tmp_path):
@@ -186,9 +195,9 @@ def test_trees_survive_their_arrays():
 
 
 def test_probability_is_logistic_and_never_overflows():
-    found = probabilities(np.array([[0.0], [np.log(3)], [-1e9], [1e9]]))[:, 0]
-    assert found[:2] == pytest.approx([0.5, 0.75])
-    assert (found[2] < 1e-20, found[3]) == (True, 1.0)
+    shares = probabilities(np.array([[0.0], [np.log(3)], [-1e9], [1e9]]))[:, 0]
+    assert shares[:2] == pytest.approx([0.5, 0.75])
+    assert (shares[2] < 1e-20, shares[3]) == (True, 1.0)
 
 
 def test_shares_of_several_outputs_add_up_to_one():

@@ -30,8 +30,8 @@ def test_page_without_statements_has_no_signals():
 
 
 def test_url_is_split():
-    found = signals("<p>x", "https://www.example.org/blog/a-b?page=2")
-    assert (found.path, found.query, found.host) == ("/blog/a-b", True, "www.example.org")
+    of_page = signals("<p>x", "https://www.example.org/blog/a-b?page=2")
+    assert (of_page.path, of_page.query, of_page.host) == ("/blog/a-b", True, "www.example.org")
 
 
 @pytest.mark.parametrize("url", ["http://[", "http://[::1/a?b", "", "http://exa mple/\udc80"])
@@ -41,9 +41,9 @@ def test_malformed_urls_are_accepted(url):
 
 def test_stated_body_has_its_words_counted():
     source = f'<script type="application/ld+json">{{"@type": "NewsArticle", "articleBody": "{BODY}"}}</script><p>x'
-    found = signals(source)
-    assert (found.body, found.body_words) == (BODY, 40)
-    assert found.families == [name == "news" for name in TYPE_FAMILIES]
+    of_page = signals(source)
+    assert (of_page.body, of_page.body_words) == (BODY, 40)
+    assert of_page.families == [name == "news" for name in TYPE_FAMILIES]
 
 
 def test_short_body_is_a_summary_and_none():
@@ -69,10 +69,10 @@ def test_words_are_of_the_address_the_types_and_the_outermost_elements():
         '<div id="page"><section class="inner"><p>x</p></section></div>'
     )
     page = parse(source, "https://shop.example.org/items/blue-vase-12")
-    found = page_type_words(read_leaf_table(page.root), read_signals(page, read_statements(page.root)))
-    assert {"u:items", "u:blue", "u:vase", "h:shop", "h:example", "b:single", "b:single_product", "b:page"} <= found
-    assert any(word.startswith("y:") and "product" in word for word in found)
-    assert "b:inner" not in found
+    words = page_type_words(read_leaf_table(page.root), read_signals(page, read_statements(page.root)))
+    assert {"u:items", "u:blue", "u:vase", "h:shop", "h:example", "b:single", "b:single_product", "b:page"} <= words
+    assert any(word.startswith("y:") and "product" in word for word in words)
+    assert "b:inner" not in words
 
 
 def test_scores_of_known_words_add_up():

@@ -92,14 +92,6 @@ def test_dropped_blocks_have_reasons(name):
     assert {reason_of[word] for word in language.comments} == {Reason.COMMENT}
 
 
-def test_notice_in_words_that_no_training_page_had_is_dropped_by_its_class():
-    notice = "".join(f"<p>{sentence}</p>" for sentence in ENGLISH.sentences)
-    page = framed("Bridge", f"<h1>Bridge</h1><div>{''.join(f'<p>{text}</p>' for text in ENGLISH.paragraphs)}</div>")
-    reason_of = reasons(page.replace("<main>", f'<div class="cookie-consent">{notice}</div><main>'))
-    assert {reason_of[sentence] for sentence in ENGLISH.sentences} == {Reason.OVERLAY}
-    assert {reason_of[text] for text in ENGLISH.paragraphs} == {Reason.KEPT}
-
-
 def test_class_around_most_of_the_text_is_not_believed():
     page = framed("Bridge", f"<aside>{''.join(f'<p>{text}</p>' for text in ENGLISH.paragraphs)}</aside>")
     assert set(ENGLISH.paragraphs) <= set(kept(page))

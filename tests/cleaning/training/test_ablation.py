@@ -22,37 +22,37 @@ def test_every_column_is_in_one_group():
 
 def page(random, number):
     """Return a page whose main text is told by its class alone: blocks stand in any order and say much the same."""
-    names = random.permutation(["story"] * 3 + ["promo"] * 3)
+    names = random.permutation(["story"] * 3 + ["margin"] * 3)
     source = "".join(f'<div class="{name}">{text}</div>' for name, text in zip(names, TEXTS, strict=True))
     labels = (names == "story").astype(np.float32)
     gold = "\n".join(text for name, text in zip(names, TEXTS, strict=True) if name == "story")
-    found = read_leaf_table(parse(source).root)
+    table = read_leaf_table(parse(source).root)
     host = f"{number}.example"
-    return Example(host, "wcxb-dev", host, None, PageType.ARTICLE, gold, found, PageSignals(), labels, np.full(6, 14.0))
+    return Example(host, "wcxb-dev", host, None, PageType.ARTICLE, gold, table, PageSignals(), labels, np.full(6, 14.0))
 
 
 def test_group_that_decides_is_missed():
     random = np.random.default_rng(3)
-    found = ablate([page(random, number) for number in range(60)])
-    assert next(iter(found)) == WHOLE
-    assert found[WHOLE] == {"wcxb-dev": 1.0}
-    assert found["lexicon"]["wcxb-dev"] < 0.9
-    assert found["address"] == found[WHOLE]
+    means = ablate([page(random, number) for number in range(60)])
+    assert next(iter(means)) == WHOLE
+    assert means[WHOLE] == {"wcxb-dev": 1.0}
+    assert means["lexicon"]["wcxb-dev"] < 0.9
+    assert means["address"] == means[WHOLE]
 
 
 def test_learning_curve_judges_by_models_of_fewer_hosts(capsys):
     random = np.random.default_rng(3)
-    found = learning_curve([page(random, number) for number in range(160)])
-    assert list(found) == [f"{share:.0%}" for share in SHARES]
-    assert found["50%"] == {"wcxb-dev": 1.0}
+    means = learning_curve([page(random, number) for number in range(160)])
+    assert list(means) == [f"{share:.0%}" for share in SHARES]
+    assert means["50%"] == {"wcxb-dev": 1.0}
     used = [int(line.split()[-2]) for line in capsys.readouterr().err.splitlines()]
     assert len(used) == 2 * FOLDS
     assert all(20 < quarter < 45 < half < 80 for quarter, half in zip(used[:FOLDS], used[FOLDS:], strict=True))
 
 
 def test_figures_of_other_data_or_code_are_not_read(tmp_path):
-    found = {WHOLE: {"wcxb-dev": 0.5}}
-    write_means(tmp_path / "ablation.json", found, {"code": "1"})
-    assert read_means(tmp_path / "ablation.json", {"code": "1"}) == found
+    means = {WHOLE: {"wcxb-dev": 0.5}}
+    write_means(tmp_path / "ablation.json", means, {"code": "1"})
+    assert read_means(tmp_path / "ablation.json", {"code": "1"}) == means
     assert read_means(tmp_path / "ablation.json", {"code": "2"}) == {}
     assert read_means(tmp_path / "none.json", {"code": "1"}) == {}

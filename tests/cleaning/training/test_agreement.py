@@ -1,4 +1,4 @@
-"""The agreement of annotators, weighted by words."""
+"""The agreement of readers, weighted by words."""
 
 from collections import Counter
 
@@ -21,14 +21,14 @@ def marked_pages(tmp_path):
     return {page.name: page for page in map(guess_page, pages)}
 
 
-def decided(page, annotator, marks):
-    return page.annotated(annotator, [Mark(mark) for mark in marks], PageType.ARTICLE)
+def decided(page, reader, marks):
+    return page.annotated(reader, [Mark(mark) for mark in marks], PageType.ARTICLE)
 
 
 def test_kappa_is_that_of_a_textbook():
-    found = Agreement(Counter({("yes", "yes"): 20, ("yes", "no"): 5, ("no", "yes"): 10, ("no", "no"): 15}))
-    assert found.share == pytest.approx(0.7)
-    assert found.kappa == pytest.approx(0.4)
+    agreement = Agreement(Counter({("yes", "yes"): 20, ("yes", "no"): 5, ("no", "yes"): 10, ("no", "no"): 15}))
+    assert agreement.share == pytest.approx(0.7)
+    assert agreement.kappa == pytest.approx(0.4)
 
 
 def test_those_who_use_one_mark_agree_wholly():
@@ -37,31 +37,32 @@ def test_those_who_use_one_mark_agree_wholly():
 
 def test_report_weighs_by_words_and_counts_what_is_undecided(marked_pages):
     annotations = [
-        decided(marked_pages["pool/a"], "anna", "h++-"),
-        decided(marked_pages["pool/a"], "bert", "h+-?"),
-        decided(marked_pages["pool/b"], "anna", "-++--"),
+        decided(marked_pages["pool/a"], "reader-01", "h++-"),
+        decided(marked_pages["pool/a"], "reader-02", "h+-?"),
+        decided(marked_pages["pool/b"], "reader-01", "-++--"),
     ]
     lines = report(annotations, marked_pages).splitlines()
-    assert lines[2:4] == ["| anna | 2 | 9 | 0 |", "| bert | 1 | 4 | 1 |"]
+    assert lines[2:4] == ["| reader-01 | 2 | 9 | 0 |", "| reader-02 | 1 | 4 | 1 |"]
     # 2 words of h, 5 of + and 3 of + against -: 7 of 10 have the same mark.
-    assert lines[7] == "| anna and bert | 1 | 10 | 70.0% | 0.464 | 70.0% | 0.400 |"
+    assert lines[7] == "| reader-01 and reader-02 | 1 | 10 | 70.0% | 0.464 | 70.0% | 0.400 |"
     assert lines[-1] == "| pool/a | 70.0% |"
 
 
 def test_all_pairs_have_a_sum(marked_pages):
-    found = report([decided(marked_pages["pool/a"], name, "h++-") for name in ("anna", "bert", "cleo")], marked_pages)
-    assert "| all | 3 | 36 | 100.0% | 1.000 | 100.0% | 1.000 |" in found
+    readers = ("reader-01", "reader-02", "reader-03")
+    tables = report([decided(marked_pages["pool/a"], reader, "h++-") for reader in readers], marked_pages)
+    assert "| all | 3 | 36 | 100.0% | 1.000 | 100.0% | 1.000 |" in tables
 
 
-def test_single_annotators_are_not_compared(marked_pages):
-    assert "No page is decided by two annotators." in report(
-        [decided(marked_pages["pool/a"], "anna", "h++-")], marked_pages
+def test_single_readers_are_not_compared(marked_pages):
+    assert "No page is decided by two readers." in report(
+        [decided(marked_pages["pool/a"], "reader-01", "h++-")], marked_pages
     )
 
 
 def test_unknown_page_is_an_error(marked_pages):
-    one = decided(marked_pages["pool/a"], "anna", "h++-")
-    with pytest.raises(AnnotationError, match="anna decided the page pool/a, which is unknown here"):
-        report([one], {"pool/b": marked_pages["pool/b"]})
-    with pytest.raises(AnnotationError, match="anna decided the page pool/a with digest"):
-        report([one], {"pool/a": marked_pages["pool/b"]})
+    annotation = decided(marked_pages["pool/a"], "reader-01", "h++-")
+    with pytest.raises(AnnotationError, match="reader-01 decided the page pool/a, which is unknown here"):
+        report([annotation], {"pool/b": marked_pages["pool/b"]})
+    with pytest.raises(AnnotationError, match="reader-01 decided the page pool/a with digest"):
+        report([annotation], {"pool/a": marked_pages["pool/b"]})

@@ -30,9 +30,8 @@ def annotate(pool, tmp_path):
 
 
 def kept(tmp_path):
-    return {
-        (one.annotator, one.id): "".join(text.mark for text in one.texts) for one in read_annotations(tmp_path / "kept")
-    }
+    annotations = read_annotations(tmp_path / "kept")
+    return {(page.reader, page.id): "".join(text.mark for text in page.texts) for page in annotations}
 
 
 def test_sheet_goes_out_and_comes_in(annotate, tmp_path, capsys):
@@ -40,25 +39,25 @@ def test_sheet_goes_out_and_comes_in(annotate, tmp_path, capsys):
     assert annotate("--out", sheet) == 0
     assert f"{sheet}: 3 pages, 6 blocks\n" in capsys.readouterr().err
     sheet.write_text(sheet.read_text("utf-8").replace("h 0 heading 2/0 Page a_2", "? 0 heading 2/0 Page a_2"), "utf-8")
-    assert annotate("--in", sheet, "--annotator", "anna") == 0
-    assert capsys.readouterr().err == f"{tmp_path / 'kept' / 'anna.tsv'}: 3 pages, 5 blocks decided, 1 undecided\n"
-    assert kept(tmp_path) == {("anna", "a_1"): "h+", ("anna", "a_2"): "?+", ("anna", "b_1"): "h+"}
+    assert annotate("--in", sheet, "--reader", "reader-01") == 0
+    assert capsys.readouterr().err == f"{tmp_path / 'kept' / 'reader-01.tsv'}: 3 pages, 5 blocks decided, 1 undecided\n"
+    assert kept(tmp_path) == {("reader-01", "a_1"): "h+", ("reader-01", "a_2"): "?+", ("reader-01", "b_1"): "h+"}
 
 
 def test_stored_decisions_are_shown_again_and_replaced_with_consent(annotate, tmp_path, capsys):
     sheet = tmp_path / "sheet.txt"
     annotate("--out", sheet, "--pages", "a_1")
     sheet.write_text(sheet.read_text("utf-8").replace("\nh 0", "\n- 0"), "utf-8")
-    assert annotate("--in", sheet, "--annotator", "anna") == 0
-    annotate("--out", sheet, "--pages", "a_1", "--annotator", "anna")
+    assert annotate("--in", sheet, "--reader", "reader-01") == 0
+    annotate("--out", sheet, "--pages", "a_1", "--reader", "reader-01")
     text = sheet.read_text("utf-8")
     assert "\n- 0 heading" in text
     sheet.write_text(text.replace("\n- 0", "\n+ 0"), "utf-8")
     capsys.readouterr()
-    assert annotate("--in", sheet, "--annotator", "anna") == 1
-    assert "anna decided the page pool/a_1 otherwise" in capsys.readouterr().err
-    assert annotate("--in", sheet, "--annotator", "anna", "--replace") == 0
-    assert kept(tmp_path) == {("anna", "a_1"): "++"}
+    assert annotate("--in", sheet, "--reader", "reader-01") == 1
+    assert "reader-01 decided the page pool/a_1 otherwise" in capsys.readouterr().err
+    assert annotate("--in", sheet, "--reader", "reader-01", "--replace") == 0
+    assert kept(tmp_path) == {("reader-01", "a_1"): "++"}
 
 
 @pytest.mark.parametrize(
@@ -88,14 +87,14 @@ def test_sheet_with_a_mistake_stores_nothing(annotate, tmp_path, capsys):
     annotate("--out", sheet)
     sheet.write_text(sheet.read_text("utf-8").replace("\nh 0", "\nx 0", 1), "utf-8")
     capsys.readouterr()
-    assert annotate("--in", sheet, "--annotator", "anna") == 1
+    assert annotate("--in", sheet, "--reader", "reader-01") == 1
     assert capsys.readouterr().err == f"{sheet}, line 4: 'x' is not a valid Mark\n"
     assert kept(tmp_path) == {}
 
 
 def test_reader_at_a_terminal_is_asked_for_each_page(pool, tmp_path):
     answers = "- 0\ntype forum\nshow\n\nskip\n+ 0-1\n+ 7\nwhat\nquit\n"
-    command = [sys.executable, "-m", "cleaning.training", "annotate", pool, "--annotator", "anna"]
+    command = [sys.executable, "-m", "cleaning.training", "annotate", pool, "--reader", "reader-01"]
     finished = processes.run(
         [*map(str, command), "--annotations", str(tmp_path / "kept")], input=answers, capture_output=True, text=True
     )
@@ -110,35 +109,35 @@ def test_reader_at_a_terminal_is_asked_for_each_page(pool, tmp_path):
 def test_stored_pages_are_not_asked_for_again(annotate, tmp_path, monkeypatch, capsys):
     for answers, left in (("\n\n", 3), ("\n", 1), ("", 0)):
         monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
-        assert annotate("--annotator", "anna") == 0
-        shown = capsys.readouterr().out
-        assert (f"1 of {left}" in shown) is (left > 0)
+        assert annotate("--reader", "reader-01") == 0
+        output = capsys.readouterr().out
+        assert (f"1 of {left}" in output) is (left > 0)
     assert len(kept(tmp_path)) == 3
 
 
 def test_agreement_of_stored_decisions_is_shown(annotate, tmp_path, capsys):
     sheet = tmp_path / "sheet.txt"
     annotate("--out", sheet)
-    annotate("--in", sheet, "--annotator", "anna")
-    annotate("--in", sheet, "--annotator", "bert")
+    annotate("--in", sheet, "--reader", "reader-01")
+    annotate("--in", sheet, "--reader", "reader-02")
     assert annotate(command="agreement") == 0
-    assert "| anna and bert | 3 | 189 | 100.0% | 1.000 | 100.0% | 1.000 |" in capsys.readouterr().out
+    assert "| reader-01 and reader-02 | 3 | 189 | 100.0% | 1.000 | 100.0% | 1.000 |" in capsys.readouterr().out
 
 
 def test_unknown_page_among_the_stored_ones_is_an_error(annotate, pool, tmp_path, capsys):
     sheet = tmp_path / "sheet.txt"
     annotate("--out", sheet)
-    annotate("--in", sheet, "--annotator", "anna")
+    annotate("--in", sheet, "--reader", "reader-01")
     small_data.write_pool(pool, {"a_1": BODIES["a_1"]})
     assert annotate(command="agreement") == 1
-    assert "anna decided the page pool/a_2, which is unknown here" in capsys.readouterr().err
+    assert "reader-01 decided the page pool/a_2, which is unknown here" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "--annotator NAME is needed"),
-        (["--annotator", "Anna B"], "'Anna B' is no name of an annotator"),
+        ([], "--reader NAME is needed"),
+        (["--reader", "Reader 1"], "'Reader 1' is no name of a reader"),
         (["--part", "3/2", "--out", "x"], "'3/2' is no part of the pages"),
         (["--in", "a", "--out", "b"], "not allowed with argument"),
     ],

@@ -31,9 +31,9 @@ def marks(texts, decided=(TEXTS, MARKS)):
     return "".join(inherit_marks(texts, decide_texts(*decided)))
 
 
-def annotation(given="-+-+--", name="1", annotator="anna", digest="0123456789abcdef"):
-    decided = decide_texts(TEXTS, [Mark(mark) for mark in given])
-    return PageAnnotation(annotator, digest, "pool", name, PageType.ARTICLE, CONVENTION, decided)
+def annotation(letters="-+-+--", name="1", reader="reader-01", digest="0123456789abcdef"):
+    decided = decide_texts(TEXTS, [Mark(letter) for letter in letters])
+    return PageAnnotation(reader, digest, "pool", name, PageType.ARTICLE, CONVENTION, decided)
 
 
 def test_same_blocks_have_the_same_marks():
@@ -93,9 +93,9 @@ def test_no_text_has_a_mark_that_none_of_its_characters_had(decided, data):
     assert set(inherit_marks(cut, decide_texts(texts, given_marks))) <= {*given_marks, Mark.UNDECIDED}
 
 
-def test_annotators_who_differ_decide_nothing():
-    one, other = ([Mark(mark) for mark in text] for text in ("+-?h?", "+++h?"))
-    assert "".join(merge_marks([one, other])) == "+?+h?"
+def test_readers_who_differ_decide_nothing():
+    marks_by_reader = [[Mark(letter) for letter in letters] for letters in ("+-?h?", "+++h?")]
+    assert "".join(merge_marks(marks_by_reader)) == "+?+h?"
 
 
 def test_conventions_differ_in_captions_and_headlines():
@@ -105,27 +105,31 @@ def test_conventions_differ_in_captions_and_headlines():
 
 
 def test_what_is_written_is_read_again_sorted_and_without_text(tmp_path):
-    write_annotations([annotation(name="2")], "anna", tmp_path)
-    write_annotations([annotation("++++++", name="1")], "anna", tmp_path)
-    write_annotations([annotation("------", name="1", annotator="bert")], "bert", tmp_path)
-    found = read_annotations(tmp_path)
-    assert [(one.id, one.annotator) for one in found] == [("1", "anna"), ("1", "bert"), ("2", "anna")]
-    assert found[2] == annotation(name="2")
-    stored = (tmp_path / "anna.tsv").read_text("utf-8")
+    write_annotations([annotation(name="2")], "reader-01", tmp_path)
+    write_annotations([annotation("++++++", name="1")], "reader-01", tmp_path)
+    write_annotations([annotation("------", name="1", reader="reader-02")], "reader-02", tmp_path)
+    annotations = read_annotations(tmp_path)
+    assert [(page.id, page.reader) for page in annotations] == [
+        ("1", "reader-01"),
+        ("1", "reader-02"),
+        ("2", "reader-01"),
+    ]
+    assert annotations[2] == annotation(name="2")
+    stored = (tmp_path / "reader-01.tsv").read_text("utf-8")
     assert stored.startswith("page\t0123456789abcdef\tpool\t1\tarticle\t1\n+\t")
     assert not any(word in stored for text in TEXTS for word in text.split())
 
 
 def test_nothing_stored_is_no_annotation(tmp_path):
-    assert read_annotations(tmp_path / "none") == read_file(tmp_path / "anna.tsv") == []
+    assert read_annotations(tmp_path / "none") == read_file(tmp_path / "reader-01.tsv") == []
 
 
 def test_other_decisions_need_consent(tmp_path):
-    write_annotations([annotation()], "anna", tmp_path)
-    write_annotations([annotation()], "anna", tmp_path)
-    with pytest.raises(AnnotationError, match="anna decided the page pool/1 otherwise"):
-        write_annotations([annotation("++++++")], "anna", tmp_path)
-    write_annotations([annotation("++++++")], "anna", tmp_path, replace=True)
+    write_annotations([annotation()], "reader-01", tmp_path)
+    write_annotations([annotation()], "reader-01", tmp_path)
+    with pytest.raises(AnnotationError, match="reader-01 decided the page pool/1 otherwise"):
+        write_annotations([annotation("++++++")], "reader-01", tmp_path)
+    write_annotations([annotation("++++++")], "reader-01", tmp_path, replace=True)
     assert read_annotations(tmp_path) == [annotation("++++++")]
 
 
@@ -139,7 +143,7 @@ TEXT = "+\t9d6cdc2eb34a\t1\t2\n"
         (TEXT, "line 1: a decision stands before the first page"),
         (PAGE + TEXT + TEXT, "line 3: occurrence 1 of the text 9d6cdc2eb34a is decided twice on the page 1"),
         (PAGE + TEXT + TEXT.replace("+", "-"), "decided as \\+ and as - on the page 1"),
-        (PAGE + PAGE, "anna decided the page pool/1 twice"),
+        (PAGE + PAGE, "reader-01 decided the page pool/1 twice"),
         (PAGE.replace("\t1\n", "\t9\n"), "the page pool/1 follows convention 9; the newest is 1"),
         (PAGE.replace("article", "novel"), "'novel' is not a valid PageType"),
         (PAGE + TEXT.replace("+", "x"), "'x' is not a valid Mark"),
@@ -148,16 +152,16 @@ TEXT = "+\t9d6cdc2eb34a\t1\t2\n"
     ],
 )
 def test_broken_file_is_named_with_its_line(content, message, tmp_path):
-    (tmp_path / "anna.tsv").write_text(content, "utf-8")
+    (tmp_path / "reader-01.tsv").write_text(content, "utf-8")
     with pytest.raises(AnnotationError, match=message):
         read_annotations(tmp_path)
 
 
-def test_file_is_named_after_its_annotator(tmp_path):
-    (tmp_path / "Anna B.tsv").write_text(PAGE, "utf-8")
-    with pytest.raises(AnnotationError, match="is named after its annotator"):
+def test_file_is_named_after_its_reader(tmp_path):
+    (tmp_path / "Reader 1.tsv").write_text(PAGE, "utf-8")
+    with pytest.raises(AnnotationError, match="is named after its reader"):
         read_annotations(tmp_path)
 
 
 def test_annotations_of_the_project_can_be_read():
-    assert all(one.texts for one in read_annotations())
+    assert all(annotation.texts for annotation in read_annotations())

@@ -19,11 +19,11 @@ def read(folder, name, annotations=None):
     return read_examples(folder, [name], *([] if annotations is None else [annotations]))
 
 
-def annotate(folder, annotations, annotator, marks, page_type=PageType.FORUM):
-    """Store an annotator's marks on the first page of the folder's pool."""
+def annotate(folder, annotations, reader, marks, page_type=PageType.FORUM):
+    """Store a reader's marks on the first page of the folder's pool."""
     page = guess_page(read_pool(folder / "pool")[0])
-    annotation = page.annotated(annotator, [Mark(mark) for mark in marks], page_type)
-    write_annotations([annotation], annotator, annotations)
+    annotation = page.annotated(reader, [Mark(mark) for mark in marks], page_type)
+    write_annotations([annotation], reader, annotations)
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ def test_snippets_label_the_blocks_that_have_them(tmp_path):
 
 
 def test_annotated_pages_have_the_marks_of_their_readers(pool, tmp_path):
-    annotate(pool, tmp_path / "kept", "anna", "h+c-")
-    annotate(pool, tmp_path / "kept", "bert", "h+--")
+    annotate(pool, tmp_path / "kept", "reader-01", "h+c-")
+    annotate(pool, tmp_path / "kept", "reader-02", "h+--")
     (example,) = read(pool, "annotated", tmp_path / "kept")
     assert (example.id, example.set, example.host, example.type) == ("pool/one", "annotated", "one.example", "forum")
     assert example.known_labels.tolist() == [True, True, False, True]
@@ -61,7 +61,7 @@ def test_annotated_pages_have_the_marks_of_their_readers(pool, tmp_path):
 
 
 def test_headline_of_an_annotated_article_is_not_main_text(pool, tmp_path):
-    annotate(pool, tmp_path / "kept", "anna", "h+c-", PageType.ARTICLE)
+    annotate(pool, tmp_path / "kept", "reader-01", "h+c-", PageType.ARTICLE)
     (example,) = read(pool, "annotated", tmp_path / "kept")
     assert example.labels.tolist() == [0, 1, 1, 0]
 
@@ -71,9 +71,9 @@ def test_nothing_annotated_is_an_empty_set(tmp_path):
 
 
 def test_annotated_pages_that_are_missing_or_changed_are_errors(pool, tmp_path):
-    annotate(pool, tmp_path / "kept", "anna", "h+c-")
+    annotate(pool, tmp_path / "kept", "reader-01", "h+c-")
     small_data.write_pool(pool / "pool", {"one": f"{BODY}<p>More"})
-    with pytest.raises(AnnotationError, match="anna decided the page pool/one with digest"):
+    with pytest.raises(AnnotationError, match="reader-01 decided the page pool/one with digest"):
         read(pool, "annotated", tmp_path / "kept")
     small_data.write_pool(pool / "pool", {"two": BODY})
     with pytest.raises(AnnotationError, match=r"1 annotated pages are not in .*; the first is pool/one"):
@@ -81,9 +81,9 @@ def test_annotated_pages_that_are_missing_or_changed_are_errors(pool, tmp_path):
 
 
 def test_hash_of_annotated_pages_is_that_of_the_annotations(pool, tmp_path):
-    annotate(pool, tmp_path / "kept", "anna", "h+c-")
+    annotate(pool, tmp_path / "kept", "reader-01", "h+c-")
     before = hash_sets(pool, ["annotated"], tmp_path / "kept")
-    annotate(pool, tmp_path / "kept", "bert", "h+c-")
+    annotate(pool, tmp_path / "kept", "reader-02", "h+c-")
     assert before.keys() == {"annotated"}
     assert hash_sets(pool, ["annotated"], tmp_path / "kept") != before
 
@@ -92,6 +92,6 @@ def test_every_set_is_read_in_turn(tmp_path):
     folder = small_data.write(tmp_path, pages=1)
     small_data.write_magic(folder)
     small_data.write_snippets(folder)
-    found = read_examples(folder, list(SETS), tmp_path / "none")
-    assert [example.set for example in found] == ["fundus-dev", "wcxb-dev", "magic-dev", "snippets-dev"]
-    assert all(np.isin(example.labels[~example.known_labels], 0).all() for example in found)
+    examples = read_examples(folder, list(SETS), tmp_path / "none")
+    assert [example.set for example in examples] == ["fundus-dev", "wcxb-dev", "magic-dev", "snippets-dev"]
+    assert all(np.isin(example.labels[~example.known_labels], 0).all() for example in examples)

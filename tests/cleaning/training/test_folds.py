@@ -16,10 +16,10 @@ GOLD = "The new bridge at the old harbour was opened on Monday morning after nin
 
 
 def example(source, name="wcxb-dev", gold=GOLD):
-    found = read_leaf_table(parse(source).root)
-    size = len(found.blocks)
+    table = read_leaf_table(parse(source).root)
+    size = len(table.blocks)
     return Example(
-        "7", name, "a.example", None, PageType.FORUM, gold, found, PageSignals(), np.zeros(size), np.ones(size)
+        "7", name, "a.example", None, PageType.FORUM, gold, table, PageSignals(), np.zeros(size), np.ones(size)
     )
 
 
@@ -30,9 +30,9 @@ def test_hosts_are_spread_over_all_folds():
 
 
 def test_page_without_text_has_no_guess_and_no_score():
-    found = score_page(load_shipped_model(), example("<p></p>"))
-    assert (found.guess, found.confidence, found.score) == (None, 0.0, TextScore(0.0, 0.0, 0.0))
-    assert (found.id, found.host, found.language, found.type) == ("7", "a.example", "en", "forum")
+    outcome = score_page(load_shipped_model(), example("<p></p>"))
+    assert (outcome.guess, outcome.confidence, outcome.score) == (None, 0.0, TextScore(0.0, 0.0, 0.0))
+    assert (outcome.id, outcome.host, outcome.language, outcome.type) == ("7", "a.example", "en", "forum")
     assert score_page(load_shipped_model(), example("", gold="")).language == "unknown"
 
 
@@ -49,6 +49,6 @@ def test_page_is_scored_by_the_text_that_is_kept_as_its_set_is():
 
 
 def test_inputs_have_the_data_the_code_and_the_library():
-    found = hash_inputs({"wcxb-dev": "12"})
-    assert found.keys() == {"wcxb-dev", "code", "lightgbm"}
-    assert hash_inputs({"wcxb-dev": "13"})["code"] == found["code"]
+    inputs = hash_inputs({"wcxb-dev": "12"})
+    assert inputs.keys() == {"wcxb-dev", "code", "lightgbm"}
+    assert hash_inputs({"wcxb-dev": "13"})["code"] == inputs["code"]

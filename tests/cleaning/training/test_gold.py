@@ -79,8 +79,8 @@ def test_nothing_in_common_is_0(texts, gold):
 
 
 def test_page_without_blocks_has_no_labels():
-    found = label_blocks([], FIRST)
-    assert (len(found), found.dtype) == (0, np.float32)
+    labels = label_blocks([], FIRST)
+    assert (len(labels), labels.dtype) == (0, np.float32)
 
 
 def test_words_are_counted_as_in_the_scores():

@@ -28,8 +28,8 @@ def story(tmp_path):
     return guess_page(page)
 
 
-def taken(text, page, annotator="anna"):
-    return read_sheet(text, {page.name: page}, annotator)
+def taken(text, page, reader="reader-01"):
+    return read_sheet(text, {page.name: page}, reader)
 
 
 def given_marks(annotation):
@@ -56,17 +56,22 @@ def test_sheet_shows_a_page_briefly(story):
 
 
 def test_sheet_gives_back_the_guess(story):
-    (found,) = taken(write_sheet([story]), story)
-    assert (found.page, found.set, found.id, found.annotator) == (story.digest, "pool", "story", "anna")
-    assert (found.type, found.convention, given_marks(found)) == (PageType.ARTICLE, 1, "------hs+c+-")
+    (annotation,) = taken(write_sheet([story]), story)
+    assert (annotation.page, annotation.set, annotation.id, annotation.reader) == (
+        story.digest,
+        "pool",
+        "story",
+        "reader-01",
+    )
+    assert (annotation.type, annotation.convention, given_marks(annotation)) == (PageType.ARTICLE, 1, "------hs+c+-")
     assert taken("# nothing\n\n", story) == []
 
 
 def test_reader_changes_marks_and_types(story):
     text = write_sheet([story]).replace("\ns 7", "\n+ 7").replace("type=article", "type=forum")
     text = text.replace("\nh 6 ", "\n+ 3-4\n? 5\n- 6 ")
-    (found,) = taken(text, story)
-    assert (given_marks(found), found.type) == ("---++?-++c+-", "forum")
+    (annotation,) = taken(text, story)
+    assert (given_marks(annotation), annotation.type) == ("---++?-++c+-", "forum")
 
 
 def test_stored_decisions_take_the_place_of_the_guess(story):
@@ -110,7 +115,7 @@ def test_page_that_changed_is_refused(story, tmp_path):
     with pytest.raises(AnnotationError, match=f"the page pool/story was {story.digest} when the sheet was written"):
         taken(text, changed)
     (stored,) = taken(text, story)
-    with pytest.raises(AnnotationError, match=f"anna decided the page pool/story with digest {story.digest}"):
+    with pytest.raises(AnnotationError, match=f"reader-01 decided the page pool/story with digest {story.digest}"):
         recall(changed, stored)
 
 

@@ -18,10 +18,10 @@ PAGE = "<main class=story><p>aa bb cc</p><p>dd ee ff</p></main><div class=story>
 
 def example(source, labels, host="a.example", kind=PageType.ARTICLE):
     page = parse(source, f"https://{host}/blog")
-    found = read_leaf_table(page.root)
+    table = read_leaf_table(page.root)
     signals = read_signals(page, read_statements(page.root))
-    words = np.array([len(block.text.split()) for block in found.blocks], np.float64)
-    return Example(host, "wcxb-dev", host, None, kind, "", found, signals, np.array(labels, np.float32), words)
+    words = np.array([len(block.text.split()) for block in table.blocks], np.float64)
+    return Example(host, "wcxb-dev", host, None, kind, "", table, signals, np.array(labels, np.float32), words)
 
 
 def test_word_of_several_nested_elements_counts_once():

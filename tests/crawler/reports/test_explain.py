@@ -76,20 +76,6 @@ def test_kept_blocks_that_would_be_stored_as_duplicates_say_so(long):
     assert explain(page, fingerprinter=Fingerprinter(max_distance=None)).rows[1].repeats is None
 
 
-def test_a_block_whose_surroundings_overrule_its_score_says_so(golden_page):
-    rows = explain(golden_page("cookie-banner")).rows
-    overruled = [row for row in rows if row.overruled]
-    assert {row.decision.reason for row in overruled} == {Reason.OVERLAY}
-    lowest = min(row.decision.score for row in rows if row.decision.kept)
-    assert all(row.decision.score > lowest for row in overruled)
-
-
-def test_only_default_overrules(golden_page):
-    assert not any(row.overruled for row in explain(golden_page("cookie-banner"), method="weighted").rows)
-    # With comments=true comments of a low score are kept.
-    assert not any(row.overruled for row in explain(golden_page("cookie-banner"), comments=True).rows)
-
-
 def test_weighted_tells_its_threshold(article):
     assert explain("<div>One, two.</div><div></div>", method="weighted").threshold == 0.5
     assert explain(article).threshold is None

@@ -1,0 +1,182 @@
+"""Hints: tags and words of class, id and role that often stand around text that is no main text.
+
+A hint names the reason of the blocks that the model drops, and is evidence for the model. It never drops a
+block by itself.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache, lru_cache
+from importlib import resources
+from itertools import chain, pairwise
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cleaning._native import load_compiled
+from cleaning.blocks import Reason
+
+if TYPE_CHECKING:
+    from cleaning._native.words import HintWords
+    from cleaning.leaf_table import LeafTable
+
+_LETTERS = re.compile("[a-z]+")
+_MOST_ENTRIES = 255
+HINT_LEVELS = {"certain": 3, "sure": 2, "likely": 1}
+HINT_REASONS = (
+    Reason.OVERLAY,
+    Reason.NAVIGATION,
+    Reason.FOOTER,
+    Reason.FORM,
+    Reason.ADVERTISEMENT,
+    Reason.RELATED,
+    Reason.SOCIAL,
+    Reason.COMMENT,
+    Reason.BYLINE,
+    Reason.CAPTION,
+    Reason.ASIDE,
+    Reason.HIDDEN,
+)
+
+
+class Hint(NamedTuple):
+    """Why an element is probably no content, how sure that is (one of HINT_LEVELS), and how many entries say so.
+
+    `entries` is the number of the table's different entries for this reason in the element's tag and tokens.
+    """
+
+    reason: Reason
+    level: int
+    entries: int = 1
+
+
+class PageHints(NamedTuple):
+    """The hints of a page's elements, by their numbers, and of the inline elements at the start of its blocks."""
+
+    elements: dict[int, Hint]
+    inlines: dict[int, Hint]
+
+
+class HintsAround(NamedTuple):
+    """The hints of each of m elements and of the elements around it.
+
+    `levels` (m x len(HINT_REASONS), uint8) are the greatest levels by reason, 0 for none. `entries` (as levels) are the
+    numbers of the table's entries by reason, 255 at most. `surest` (m, int32) is the element with the greatest level,
+    the outermost of equal ones; -1 for none.
+    """
+
+    levels: np.ndarray
+    entries: np.ndarray
+    surest: np.ndarray
+
+
+def read_page_hints(table: LeafTable) -> PageHints:
+    """Return the hints of a page's elements and blocks."""
+    inlines = {index: tokens for index, tokens in enumerate(table.inline_tokens) if tokens}
+    hints = read_hints([""] * len(inlines), list(inlines.values()))
+    indexes = list(inlines)
+    return PageHints(
+        read_hints(table.tags, table.node_tokens), {indexes[number]: hint for number, hint in hints.items()}
+    )
+
+
+def spread_hints(parent: np.ndarray, hints: dict[int, Hint]) -> HintsAround:
+    """Return the hints around each element, given the numbers of their parents (m, int32)."""
+    codes = np.full(len(parent), -1, np.int32)
+    levels = np.zeros(len(parent), np.uint8)
+    entries = np.zeros(len(parent), np.uint8)
+    for number, hint in hints.items():
+        codes[number], levels[number] = _reason_codes()[hint.reason], hint.level
+        entries[number] = min(hint.entries, _MOST_ENTRIES)
+    module = load_compiled("features")
+    spread = pure_spread_hints if module is None else module.spread_hints
+    return HintsAround(*spread(parent, codes, levels, entries))
+
+
+def pure_spread_hints(
+    parent: np.ndarray, codes: np.ndarray, levels: np.ndarray, entries: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the columns of HintsAround in pure Python, given the reason (-1: none), level and entries of each hint."""
+    around = np.zeros((len(parent), len(HINT_REASONS)), np.uint8)
+    total = np.zeros((len(parent), len(HINT_REASONS)), np.uint8)
+    surest = np.full(len(parent), -1, np.int32)
+    columns = zip(parent.tolist(), codes.tolist(), levels.tolist(), entries.tolist(), strict=True)
+    for number, (outer, code, level, count) in enumerate(columns):
+        if outer >= 0:
+            around[number], total[number], surest[number] = around[outer], total[outer], surest[outer]
+        if code >= 0:
+            around[number, code] = max(around[number, code], level)
+            total[number, code] = min(_MOST_ENTRIES, int(total[number, code]) + count)
+            if surest[number] < 0 or levels[surest[number]] < level:
+                surest[number] = number
+    return around, total, surest
+
+
+def count_alike(table: LeafTable, hints: dict[int, Hint]) -> np.ndarray:
+    """Return for each element (m, int32) how many elements in it have a hint with the same reason as its own."""
+    alike = np.zeros(len(table.tags), np.int32)
+    for reason in {hint.reason for hint in hints.values()}:
+        numbers = np.array([number for number, hint in hints.items() if hint.reason is reason])
+        # Elements are in reading order: those in an element follow it, and begin before its last block ends.
+        ends = np.searchsorted(table.first[numbers], table.last[numbers])
+        alike[numbers] = ends - np.arange(1, len(numbers) + 1)
+    return alike
+
+
+def read_hints(tags: list[str], tokens: list[str]) -> dict[int, Hint]:
+    """Return the hints of elements by their numbers, given all tags and attribute tokens."""
+    known = _compiled_hints()
+    if known is None:
+        hints = map(read_hint, tags, tokens)
+        return {number: hint for number, hint in enumerate(hints) if hint is not None}
+    return known.read(tags, tokens)
+
+
+@lru_cache(maxsize=1 << 13)
+def read_hint(tag: str, tokens: str) -> Hint | None:
+    """Return the surest hint of an element's tag and the words of its tokens; None if they give none."""
+    known = hint_table()
+    own = known.get(f"<{tag}>")
+    words = _LETTERS.findall(tokens.lower())
+    if _first_words().isdisjoint(words):
+        return own
+    pairs = (f"{first}-{second}" for first, second in pairwise(words))
+    entries = dict.fromkeys(word for word in chain((f"<{tag}>",), words, pairs) if word in known)
+    hints = [known[entry] for entry in entries]
+    surest = max(hints, key=attrgetter("level"), default=None)
+    return surest and surest._replace(entries=sum(hint.reason is surest.reason for hint in hints))
+
+
+@cache
+def _compiled_hints() -> HintWords | None:
+    module = load_compiled("words")
+    if module is None:
+        return None
+    hints: HintWords = module.HintWords(hint_table())
+    return hints
+
+
+@cache
+def _first_words() -> frozenset[str]:
+    """Return the first words of the table's entries."""
+    return frozenset(word.partition("-")[0] for word in hint_table())
+
+
+@cache
+def hint_table() -> dict[str, Hint]:
+    """Return the hint of each tag (`<nav>`), word (`footer`) and pair of words (`ad-slot`)."""
+    source = resources.files("cleaning").joinpath("data", "hints.toml").read_text("utf-8")
+    return {
+        word: Hint(Reason(reason), HINT_LEVELS[level])
+        for reason, levels in tomllib.loads(source).items()
+        for level, words in levels.items()
+        for word in words.split()
+    }
+
+
+@cache
+def _reason_codes() -> dict[Reason, int]:
+    return {reason: code for code, reason in enumerate(HINT_REASONS)}
