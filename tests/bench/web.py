@@ -45,6 +45,7 @@ from crawler.storage.tables import (
     fingerprint,
     near_duplicate_page,
     page,
+    page_event,
     request,
     sighting,
     site,
@@ -113,6 +114,7 @@ def _more_rows(dialect):
             (block.c.position + BLOCKS_OF_PAGE).label("position"),
             *(block.c[name] for name in texts),
         ).where(block.c.id % 10 == 5),
+        page_event: _events(),
         near_duplicate_page: select(
             page.c.id.label("page_id"),
             (page.c.id / 10 % 50 + 1).label("original_id"),
@@ -139,6 +141,17 @@ def _more_rows(dialect):
             block.c.first_seen.label("added"),
         ).where(block.c.id % 10 == 0),
     }
+
+
+def _events():
+    """Return an event of each page; half of the pages have all their texts compared."""
+    return select(
+        page.c.first_seen.label("visited"),
+        page.c.id.label("page_id"),
+        page.c.site,
+        case((page.c.id % 2 == 0, "changed"), else_="new").label("kind"),
+        (page.c.id % 4 == 0).label("headline"),
+    )
 
 
 def measure(options):
@@ -181,6 +194,18 @@ def addresses(options):
         "search": [f"/search?q={word}" for word in words],
         "search by BM25": [f"/search?q={word}&rank=bm25" for word in words],
         "search in a site": [f"/search?q={word}&site=site1.example" for word in words],
+        "changes": draw(lambda: "/changes"),
+        "changes of a site": draw(lambda: f"/changes?site=site{drawn.randrange(min(200, pages))}.example&kind=changed"),
+        "changes as a feed": draw(lambda: "/changes.atom?kind=headline"),
+        "copies": draw(lambda: "/copies"),
+        "copies of a site": draw(lambda: f"/copies/site0.example/site{drawn.randrange(min(200, pages))}.example"),
+        "two pages": draw(lambda: f"/pages/{drawn.randrange(pages) + 1}/beside/1"),
+        "changes of a page": draw(lambda: f"/pages/{drawn.randrange(pages) + 1}/changes"),
+        "duplicates of a page": draw(lambda: f"/pages/{drawn.randrange(min(20, pages)) + 1}/duplicates"),
+        "metadata": draw(lambda: f"/pages/{drawn.randrange(min(_HTML_PAGES, pages)) + 1}/metadata"),
+        "a missing text": draw(
+            lambda: f"/pages/{drawn.randrange(min(_HTML_PAGES, pages)) + 1}/original?find=the+river"
+        ),
         "families": draw(lambda: "/families"),
         "schedule": draw(lambda: "/schedule"),
         "failures": draw(lambda: "/failures"),
