@@ -179,7 +179,7 @@ def _crawl_facts(crawl: queries.CrawlReport) -> list[tuple[str, str, str]]:
         ("blocks dropped", _format_counts(crawl.dropped), "default"),
         ("repeated blocks", _format_counts(crawl.duplicates), "default"),
         ("visits refused", _format_counts(crawl.refused), "yellow"),
-        ("visits without a page", _format_counts(crawl.failed), "yellow"),
+        ("visits without a page", _format_counts(crawl.pageless), "yellow"),
     ]
     return [fact for fact in facts if fact[1]]
 

@@ -156,6 +156,13 @@ class CrawlReport:
         return {name: n for name, n in _with_prefix(self.counters, "visit/").items() if name in _FAILURES}
 
     @property
+    def pageless(self) -> dict[str, int]:
+        """Visits that brought no page, by outcome; refusals and what publishers ask for are counted apart."""
+        groups = ("not_found", "robots", "failed", "no_page")
+        outcomes = frozenset().union(*(OUTCOME_GROUPS[group] for group in groups))
+        return {name: n for name, n in _with_prefix(self.counters, "visit/").items() if name in outcomes}
+
+    @property
     def outcomes(self) -> dict[str, int]:
         """Each visit once, by what it came to; what did not occur is left out.
 

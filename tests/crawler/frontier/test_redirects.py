@@ -138,9 +138,9 @@ def test_without_cookies_each_page_fails_and_is_known_to_retry(run, site, databa
     assert second.code == 0, second.log
     assert database.pages() == ["/home"]
     ends = database.requests()
-    assert sum(ends[path] == ("failed", "redirect_loop", 0) for path in WALLED) == len(WALLED) - 1
+    # The wall sends back to the page that came last, so one of them ends as a redirect: a page, or the wall itself.
+    assert sum(ends[path] == ("failed", "redirect_loop", 0) for path in (*WALLED, "/wall")) == len(WALLED)
     assert {ends[f"/consent?back={path}"] for path in ASKING} == {("failed", "redirect_loop", 0)}
-    assert ends["/wall"] == ("failed", "redirect_loop", 0)
     assert database.totals()["visit/redirect_loop"] == len(ASKING) + len(WALLED)
     failed = database.rows("SELECT error FROM request WHERE state = 'failed'")
     assert all(advice in row["error"] for row in failed)

@@ -114,7 +114,7 @@ def test_a_database_on_a_server(scrapy, on_server):
         (["--block", "9" * 20], 1, f"there is no block {'9' * 20}; `scrapy duplicates` lists the largest groups"),
         (["--block", "-" + "9" * 20], 1, f"there is no block -{'9' * 20}"),
         (["--page", "https://c.example/"], 1, "there is no page https://c.example/"),
-        (["--page", "https://c.example/", "--block", "1"], 2, "--block or --page, not both"),
+        (["--page", "https://c.example/", "--block", "1"], 2, "--block, --page or --between, one of them"),
     ],
 )
 def test_unknown_ids_and_urls_are_an_error(scrapy, database, arguments, code, message):
