@@ -75,7 +75,6 @@ def test_feeds_of_every_format_have_one_clean_item_a_page(stories, tmp_path):
     item = next(item for item in items if item["url"].endswith("/river"))
     blocks = item.pop("blocks")
     assert [(block["kind"], block["text"]) for block in blocks] == [
-        ("heading", "The river rose"),
         ("paragraph", f"The river, {WORDS}."),
         ("paragraph", f"And later {WORDS}, which everyone at the river had feared."),
     ]

@@ -21,7 +21,7 @@ def address(number):
 
 def html(number):
     paragraphs = "".join(f"<p>{SENTENCE.format(n=number * 10 + line) * 2}</p>" for line in range(3))
-    article = f"<article><h1>Ferry {number} is late</h1>{paragraphs}<p>{SHARED * 2}</p></article>"
+    article = f"<article><p>{SHARED * 2}</p><h1>Ferry {number} is late</h1>{paragraphs}</article>"
     foot = '<div class="footer">Copyright by the town at the lake</div>'
     return f"<!doctype html><html><head><title>Ferry {number}</title></head><body>{MENU}{article}{foot}</body></html>"
 

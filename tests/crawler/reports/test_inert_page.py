@@ -71,7 +71,7 @@ def test_nothing_acts_whatever_the_method_keeps(hostile_html, raw_method):
     check_inert(page)
     (rebuilt,) = root(page).xpath("//div[@class='page']")
     assert {element.tag for element in rebuilt.iter()} <= {"div", "span", "br"}
-    assert {name for element in rebuilt.iter() for name in element.attrib} <= {"class", "dir", "data-why"}
+    assert {name for element in rebuilt.iter() for name in element.attrib} <= {"class", "dir", "id", "data-why"}
 
 
 def test_the_rows_of_a_comparison_are_ours(compare, hostile_html):
