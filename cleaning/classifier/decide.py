@@ -97,7 +97,7 @@ def _complete_lists(table: LeafTable, scores: np.ndarray, kept: np.ndarray) -> n
     """Return the kept blocks (n, bool) with the rest of lists and tables.
 
     A list that is mostly kept keeps its other items, a table of short cells if a third is kept. A table of short cells
-    between two kept blocks is kept whole.
+    beside a kept block, with kept blocks before and after it, is kept whole.
     """
     completed = kept.copy()
     words = table.counts[:, Column.WORDS] + 1
@@ -116,8 +116,8 @@ def _complete_lists(table: LeafTable, scores: np.ndarray, kept: np.ndarray) -> n
             if kept_share >= _MOSTLY and last - first > 1:
                 completed[inside] |= scores[inside] >= _MIN_ITEM_SCORE
         elif last - first >= _MIN_CELLS and words[inside].max() <= _MAX_CELL_WORDS:
-            between = first > 0 and last < len(kept) and kept[first - 1] and kept[last]
-            if between and right[last] - right[first] >= _MIN_CELL_SCORE * total:
+            inside_text = kept[:first].any() and kept[last:].any() and (kept[first - 1] or kept[last])
+            if inside_text and right[last] - right[first] >= _MIN_CELL_SCORE * total:
                 completed[inside] = True
             elif kept_share >= _PARTLY:
                 completed[inside] |= scores[inside] >= _MIN_CELL_SCORE
