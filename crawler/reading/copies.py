@@ -259,7 +259,8 @@ def _partners(originals: Sequence[Any], copies: Sequence[Any]) -> dict[int, int]
     for place, row in enumerate(copies):
         if places := waiting.get(row.block_id):
             partners[place] = places.pop(0)
-    old = [place for place in range(len(originals)) if place not in set(partners.values())]
+    paired = set(partners.values())
+    old = [place for place in range(len(originals)) if place not in paired]
     new = [place for place in range(len(copies)) if place not in partners]
     if len(old) * len(new) > _COMPARED_MAX:
         return partners
@@ -274,6 +275,7 @@ def _partners(originals: Sequence[Any], copies: Sequence[Any]) -> dict[int, int]
         if (likeness := dice_similarity(words[0, i], words[1, j])) >= _SIMILARITY_MIN
     )
     for _, _, i, j in alike:
-        if j not in partners and i not in partners.values():
+        if j not in partners and i not in paired:
             partners[j] = i
+            paired.add(i)
     return partners
