@@ -64,7 +64,7 @@ def test_a_replaced_database_file_ends_the_crawl(start, ended, wait_until, site,
 def test_a_dropped_database_ends_the_crawl(start, ended, wait_until, site, new_database, server):
     address, requests = site
     url = new_database()
-    process = start(SPIDER, {"site": address}, **LIMITS, DATABASE_URL=url, DATABASE_WAIT_SECONDS=2)
+    process = start(SPIDER, {"site": address}, **LIMITS, DATABASE_URL=url, DATABASE_WAIT_SECONDS=600)
     wait_until(lambda: len(requests) > 10, process)
     server.execute(f"DROP DATABASE {make_url(url).database} WITH (FORCE)")
     crawled = ended(process)
