@@ -32,19 +32,19 @@ PLAIN_WORDS = frozenset(
     backend base blocks blocksieve board browser build
     calibration candidates card changes check chunks classifier columns compare comparison completion config context
     copies
-    database datatrove date decide default demo descriptions detection diff discovery domains draw
+    database datatrove date decide default demo descriptions detection diff discovery domains draw dropped
     elements embedded env errors exit explain explanation export exposition extract
-    failures feed feeds fetch fetching file files filter filters finish fit folds footnotes formats formulas
+    facets failures feed feeds fetch fetching file files filter filters finish fit folds footnotes formats formulas
     fragment
     grid ground guard
     handler
     index initdb inline input inputs
-    languages lazy limit live load locks
+    language languages lazy limit live load locks
     markdown markup members metrics middlewares migrations model monitoring
     names native network
     options output overview
     parallel pauses postgresql processing progress prose proxy prune
-    queries quotes
+    queries query quotes
     reading record records redact redirects render rendering reports requests response retry revalidation routes
     rows run
     schedule scheduler search segments serialize serve shipped sources sqlite states status step steps storage summary

@@ -19,7 +19,8 @@ from scrapy.exceptions import UsageError
 
 from cleaning.declare import day
 from crawler.commands.base import BlocksieveCommand
-from crawler.reading.search import Rank, SearchFilters, search
+from crawler.reading.search import Rank, search
+from crawler.reading.search_filters import SEARCH_KINDS, SearchFilters
 from crawler.storage.database import read_transaction
 from crawler.storage.queries import expect_site
 from crawler.terminal import isolate_direction, make_console, print_error, print_json, printable, run_command
@@ -42,7 +43,8 @@ _BRACKETS = ("[", "]")  # for files, and for terminals without colours
 class SearchCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return (
-            "QUERY [--rank priority|density|bm25] [--site SITE] [--section NAME] [--language CODE] [--since DATE] ..."
+            "QUERY [--rank priority|density|bm25] [--site SITE] [--section NAME] [--language CODE] [--since DATE] "
+            "[--kind KIND] ..."
         )
 
     def short_desc(self) -> str:
@@ -71,6 +73,9 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
         parser.add_argument(
             "--since", metavar="DATE", help="pages published since a day; pages without a date, first seen since then"
         )
+        parser.add_argument(
+            "--kind", choices=SEARCH_KINDS, metavar="KIND", help=f"kind of text: {', '.join(SEARCH_KINDS)}"
+        )
         parser.add_argument("--limit", type=int, default=10, metavar="N", help="show N pages at most (default: 10)")
         parser.add_argument("--format", choices=_FORMATS, default=_FORMATS[0], help="what is printed (default: table)")
 
@@ -89,7 +94,7 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
             since = None if opts.since is None else day().read(opts.since)
         except ValueError as error:
             raise UsageError(f"--since is {opts.since!r}: {error}", print_help=False) from error
-        opts.filters = SearchFilters.of(opts.site, opts.section, opts.language, since)
+        opts.filters = SearchFilters.of(opts.site, opts.section, opts.language, since, opts.kind)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         try:

@@ -16,34 +16,33 @@ pages that show the best ones. In the index the id of a title is minus the id of
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import bindparam, select, text
 
-from cleaning.terms import Phrase, TokenSpan, is_unspaced, token_spans
-from crawler import urls
-from crawler.errors import QueryError
+from cleaning.terms import is_unspaced, token_spans
+from crawler.reading.facets import COUNTED_TEXTS, SearchCounts, count_matches
+from crawler.reading.query_language import Query, parse_query
+from crawler.reading.search_filters import TITLE_KIND, PageCriteria, SearchFilters, SqlText
 from crawler.storage.search_index import TITLE_SEPARATOR, SearchableBlock
-from crawler.storage.tables import TOKENS_INDEX, UtcDateTime, batched, block, headline, page
+from crawler.storage.tables import TOKENS_INDEX, batched, block, headline, page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
-    from sqlalchemy import TextClause
     from sqlalchemy.engine import Connection
+
+    from cleaning.terms import Phrase, TokenSpan
+
+_ALL_PAGES = SearchFilters()
 
 _HITS_PER_PAGE = 3
 """Blocks that are returned of one page."""
-
-_QUERY_MAX_CHARACTERS = 1_000
-
-_QUERY_MAX_WORDS = 64
 
 _EXCERPT_WIDTH = 240
 
@@ -77,124 +76,6 @@ class Rank(StrEnum):
     """Kd: the share of the block's words that match. Kabir et al. search raw pages and pages cleaned by ENIW by it."""
     BM25 = "bm25"
     """BM25 as in SQLite's FTS5, with k1 = 1.2 and b = 0.75."""
-
-
-_NOT_BOILERPLATE = """
-NOT EXISTS (
-    SELECT 1 FROM document_frequency
-    WHERE document_frequency.site = page.site AND document_frequency.digest = {table}.digest AND
-    document_frequency.boilerplate_since IS NOT NULL
-)
-"""
-
-# The page that a block was found on, and the pages with a sighting of it.
-_PAGES_OF_BLOCKS = f"""
-SELECT block_id, min(own_page) AS own_page, min(page_id) AS first_page, count(DISTINCT page_id) AS pages
-FROM (
-    SELECT block.id AS block_id, page.id AS own_page, page.id AS page_id
-    FROM block JOIN page ON page.id = block.page_id
-    WHERE block.id IN :ids AND block.gone_at IS NULL AND {{of_page}} AND {_NOT_BOILERPLATE.format(table="block")}
-    UNION ALL
-    SELECT sighting.block_id, CAST(NULL AS bigint), page.id
-    FROM sighting JOIN page ON page.id = sighting.page_id
-    WHERE sighting.block_id IN :ids AND sighting.gone_at IS NULL AND {{of_page}}
-      AND {_NOT_BOILERPLATE.format(table="sighting")}
-) AS places
-GROUP BY block_id
-UNION ALL
-SELECT -page.id, page.id, page.id, 1 FROM page WHERE page.id IN :titled AND page.retired_at IS NULL AND {{of_page}}
-"""  # noqa: S608 — of constants
-
-_SHOWN_ON_A_PAGE = """
-(
-    EXISTS (
-        SELECT 1 FROM block JOIN page ON page.id = block.page_id
-        WHERE block.id = {block_id} AND block.gone_at IS NULL AND {of_page}
-    ) OR EXISTS (
-        SELECT 1 FROM sighting JOIN page ON page.id = sighting.page_id
-        WHERE sighting.block_id = {block_id} AND sighting.gone_at IS NULL AND {of_page}
-    ) OR EXISTS (SELECT 1 FROM page WHERE page.id = -{block_id} AND page.retired_at IS NULL AND {of_page})
-)
-"""
-
-_PAGE_CRITERIA = {
-    "site": "page.site = :site",
-    "section": "page.section = :section",
-    "language": "page.language = :language",
-    "since": "(page.published >= :day OR page.published IS NULL AND page.first_seen >= :since)",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class SearchFilters:
-    """The pages that are searched: those that meet all the criteria, by default all pages.
-
-    `section` is the section that the page states, `language` a code such as "en". `since` is the earliest day of
-    publication; for a page without one, the earliest day (UTC) on which it was first seen.
-    """
-
-    site: str | None = None
-    section: str | None = None
-    language: str | None = None
-    since: date | None = None
-
-    @classmethod
-    def of(
-        cls,
-        site: str | None = None,
-        section: str | None = None,
-        language: str | None = None,
-        since: date | None = None,
-    ) -> SearchFilters:
-        """Return filters from user input: any domain or URL of a site, and a language code in any case."""
-        domain = None if site is None else urls.parse_site(site)
-        return cls(domain, section, None if language is None else re.split("[-_]", language.strip().lower())[0], since)
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """The bound parameters of the criteria."""
-        since = None if self.since is None else datetime.combine(self.since, time(), UTC)
-        day = None if self.since is None else self.since.isoformat()
-        values = {"site": self.site, "section": self.section, "language": self.language, "day": day, "since": since}
-        return {name: value for name, value in values.items() if value is not None}
-
-    @property
-    def conditions(self) -> list[str]:
-        """The SQL conditions of the criteria on a page."""
-        return [_PAGE_CRITERIA[name] for name in self.values if name in _PAGE_CRITERIA]
-
-
-@dataclass(frozen=True, slots=True)
-class PageCriteria:
-    """The conditions on pages, from filters and from the titles in a query, with their bound parameters."""
-
-    conditions: tuple[str, ...]
-    values: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, filters: SearchFilters, titles: SqlText | None) -> PageCriteria:
-        if titles is None:
-            return cls(tuple(filters.conditions), filters.values)
-        return cls((*filters.conditions, titles.sql), {**filters.values, **titles.values})
-
-    def condition(self, block_id: str) -> str:
-        """Return the SQL condition that a page showing the block, or called so, meets the criteria."""
-        return _SHOWN_ON_A_PAGE.format(block_id=block_id, of_page=self._of_page)
-
-    @property
-    def places(self) -> TextClause:
-        """Return the statement for the pages with the blocks of the parameter `ids` and the titles of `titled`."""
-        lists: tuple[Any, ...] = (bindparam("ids", expanding=True), bindparam("titled", expanding=True))
-        return self.bound(_PAGES_OF_BLOCKS.format(of_page=self._of_page)).bindparams(*lists)
-
-    @property
-    def _of_page(self) -> str:
-        return " AND ".join(self.conditions) or "true"
-
-    def bound(self, sql: str) -> TextClause:
-        """Return a statement that takes `values` as parameters."""
-        statement = text(sql)
-        return statement.bindparams(bindparam("since", type_=UtcDateTime)) if "since" in self.values else statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +120,7 @@ def search(
     query: str,
     *,
     rank: Rank = Rank.PRIORITY,
-    filters: SearchFilters = SearchFilters(),
+    filters: SearchFilters = _ALL_PAGES,
     limit: int = 10,
 ) -> list[FoundPage]:
     """Return at most `limit` pages with matching blocks, the page with the best block first.
@@ -248,18 +129,68 @@ def search(
     on several pages is found once: on its own page, if that still shows it and meets the filters. Empty if nothing
     matches. Raises QueryError for a malformed query.
     """
+    return _search(connection, query, rank, filters, limit).pages
+
+
+@dataclass(frozen=True, slots=True)
+class CountedSearch:
+    """The pages that a search finds, and the counts of all that match."""
+
+    pages: list[FoundPage]
+    counts: SearchCounts
+
+
+def search_with_counts(
+    connection: Connection,
+    query: str,
+    *,
+    rank: Rank = Rank.PRIORITY,
+    filters: SearchFilters = _ALL_PAGES,
+    limit: int = 10,
+    today: date | None = None,
+) -> CountedSearch:
+    """Return what `search` returns, with the counts of the best COUNTED_TEXTS texts; `today` is by default that of UTC.
+
+    Raises QueryError as `search` does.
+    """
+    result = _search(connection, query, rank, filters, limit, COUNTED_TEXTS + 1)
+    ids = [block_id for block_id, _ in result.ranked[: COUNTED_TEXTS + 1]]
+    counts = count_matches(connection, result.criteria, ids, today or datetime.now(UTC).date())
+    return CountedSearch(result.pages, counts)
+
+
+@dataclass(frozen=True, slots=True)
+class _SearchResult:
+    """The pages of a search, and the ids and ranks of the best matching texts."""
+
+    pages: list[FoundPage]
+    criteria: PageCriteria
+    ranked: list[tuple[int, float]]
+
+
+def _search(
+    connection: Connection, query: str, rank: Rank, filters: SearchFilters, limit: int, least: int = 0
+) -> _SearchResult:
+    """Search; `least` texts are ranked at least, if so many match."""
     parsed = parse_query(query)
     matcher = _MATCHERS[connection.dialect.name]
     criteria = PageCriteria.of(filters, _title_condition(matcher, parsed))
+    of_kind = filters.kind_condition(matcher.block_id)
     pages = _RankedPages(connection, parsed, criteria, limit)
-    seen, most = 0, limit * _BLOCKS_PER_PAGE
+    read = 0
+    most = limit * _BLOCKS_PER_PAGE
+    ranking = max(most, least)
+    ranked = best_blocks(connection, parsed, rank, criteria, ranking, of_kind)
     while True:
-        ranked = best_blocks(connection, parsed, rank, criteria, most)
-        pages.add(ranked[seen:], is_priority=rank is Rank.PRIORITY)
-        if pages.full or len(ranked) < most:
-            break
-        seen, most = most, most * _GROWTH
-    return pages.read()
+        pages.add(ranked[read:most], is_priority=rank is Rank.PRIORITY)
+        are_all_ranked = len(ranked) < ranking
+        if pages.full or (are_all_ranked and most >= len(ranked)):
+            return _SearchResult(pages.read(), criteria, ranked)
+        read = most
+        most *= _GROWTH
+        if most > ranking and not are_all_ranked:
+            ranking = most
+            ranked = best_blocks(connection, parsed, rank, criteria, ranking, of_kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +245,7 @@ class _RankedPages:
         titles = () if self._query.title is None else self._query.title.phrases
         for hit in hits:
             phrases = self._query.phrases if hit.block_id is not None else (*self._query.phrases, *titles)
-            yield replace(hit, excerpt=_make_excerpt(hit.text, phrases))
+            yield replace(hit, excerpt=make_excerpt(hit.text, phrases))
 
 
 _NO_EXCERPT = Excerpt("", ())
@@ -351,7 +282,7 @@ def _read_texts(connection: Connection, ids: Sequence[int]) -> dict[int, _FoundT
     pages = [-number for number in ids if number < 0]
     for row in connection.execute(_SELECT_TITLES, {"ids": pages}) if pages else ():
         if (title := SearchableBlock.of_title(row.id, (row.title, row.headline))) is not None:
-            texts[title.block_id] = _FoundText("title", title.text, title.priority)
+            texts[title.block_id] = _FoundText(TITLE_KIND, title.text, title.priority)
     return texts
 
 
@@ -370,156 +301,12 @@ def _names_of(hit: Hit) -> set[str]:
 def _shown_on(connection: Connection, criteria: PageCriteria, ids: Sequence[int]) -> dict[int, _HitPage]:
     """Return where each block is shown. Blocks that no page shows are left out."""
     titled = [-number for number in ids if number < 0]
-    rows = connection.execute(criteria.places, {"ids": list(ids), "titled": titled, **criteria.values})
+    rows = connection.execute(criteria.pages_of_blocks, {"ids": list(ids), "titled": titled, **criteria.values})
     return {row.block_id: _HitPage(row.own_page or row.first_page, row.pages) for row in rows}
 
 
 def _found_page(row: Any, hits: Iterator[Hit]) -> FoundPage:
     return FoundPage(row.id, row.url, row.title, row.site, row.section, row.language, row.published, tuple(hits))
-
-
-# Word processors replace typed quotation marks with these.
-_QUOTES = str.maketrans("\u201c\u201d\u201e\u00ab\u00bb", '"' * 5)
-
-_QUERY_PART = re.compile(
-    r'(?P<minus>(?<!\S)-)?(?P<field>(?:(?<!\S)|(?<=\s-)|(?<=^-))[A-Za-z_]\w*:(?=["\w*]))?'
-    r'(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s"*]+))?(?P<star>\*+)?'
-)
-
-_OPTION_NAMES = ("site", "section", "language", "since", "limit", "rank", "format")
-
-_LANGUAGE = 'a query has words, "a phrase", begin*, -without, one OR another, and title:word'
-
-_OPERATORS = {
-    "OR": "",
-    "AND": 'words need no AND, all must occur; to search for AND itself, write "AND"',
-    "NOT": 'to exclude a word, write -word; to search for NOT itself, write "NOT"',
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A search: of each group of alternatives a block must contain one, and it may contain none of `unwanted`.
-
-    The title of its page must meet `title`, which has no title of its own. A query for titles only finds titles.
-    """
-
-    wanted: tuple[tuple[Phrase, ...], ...]
-    unwanted: tuple[Phrase, ...] = ()
-    title: Query | None = None
-
-    @property
-    def phrases(self) -> tuple[Phrase, ...]:
-        """The wanted phrases, each once. They determine a block's rank."""
-        return tuple(dict.fromkeys(phrase for alternatives in self.wanted for phrase in alternatives))
-
-    @property
-    def words(self) -> int:
-        """The number of words in all phrases."""
-        own = sum(len(phrase.words) for phrase in (*self.phrases, *self.unwanted))
-        return own + (0 if self.title is None else self.title.words)
-
-
-def parse_query(text: str) -> Query:
-    """Return a parsed query: words that must all occur, "a phrase", prefix*, -without, one OR another, title:word.
-
-        parse_query('ferry OR boat "northern lake" harb* -winter title:late')
-
-    The result does not depend on the kind of database. Raises QueryError for a query that is malformed or has no wanted
-    word.
-    """
-    if len(text) > _QUERY_MAX_CHARACTERS:
-        raise QueryError(f"the query has {len(text):,} characters; {_QUERY_MAX_CHARACTERS:,} is the most")
-    plain = text.translate(_QUOTES)
-    if plain.count('"') % 2:
-        raise QueryError('the query has a quotation mark (") without its partner')
-    query = _QueryParser().read(_split_query(plain))
-    if query.words > _QUERY_MAX_WORDS:
-        raise QueryError(
-            f"the query has {query.words} words; {_QUERY_MAX_WORDS} is the most (two Chinese characters are a word)"
-        )
-    if not query.wanted and not (query.title and query.title.wanted):
-        what = "has unwanted words only" if query.words else "has no words"
-        raise QueryError(f"the query {text!r} {what}; {_LANGUAGE}")
-    return query
-
-
-def _split_query(text: str) -> Iterator[re.Match[str]]:
-    return (match for match in _QUERY_PART.finditer(text) if match.group())
-
-
-@dataclass(slots=True)
-class _Groups:
-    """The phrases of a query, or of its titles, that were read so far."""
-
-    wanted: list[tuple[Phrase, ...]] = field(default_factory=list)
-    unwanted: list[Phrase] = field(default_factory=list)
-
-    def query(self, title: Query | None = None) -> Query:
-        return Query(tuple(self.wanted), tuple(self.unwanted), title)
-
-
-class _QueryParser:
-    """Builds a query from its parts, in order."""
-
-    def __init__(self) -> None:
-        self._texts = _Groups()
-        self._titles = _Groups()
-        self._last: _Groups | None = None  # that of the last wanted phrase
-        self._joins = False  # True between an OR and its right side
-
-    def read(self, parts: Iterable[re.Match[str]]) -> Query:
-        for part in parts:
-            self._take(part)
-        if self._joins:
-            raise QueryError(f"OR stands between two words or phrases; nothing follows the last one ({_LANGUAGE})")
-        titles = self._titles.query()
-        return self._texts.query(titles if titles.words else None)
-
-    def _take(self, part: re.Match[str]) -> None:
-        minus, plain, star = part["minus"], part["plain"], part["star"]
-        groups = self._texts if part["field"] is None else self._groups_of(part)
-        if plain in _OPERATORS and not minus and not star and not part["field"]:
-            self._join(plain)
-            return
-        phrase = Phrase.read(plain or part["quoted"] or "", begins=bool(star))
-        if star and (phrase is None or part.string[part.end() :][:1].strip()):
-            raise QueryError("* must follow the beginning of a word (comput*)")
-        if phrase is not None:
-            self._add(groups, phrase, without=bool(minus))
-
-    def _groups_of(self, part: re.Match[str]) -> _Groups:
-        """Return the groups of a part with a field; raises QueryError for a field that is not known."""
-        name = part["field"].rstrip(":").lower()
-        if name == "title":
-            return self._titles
-        if name in _OPTION_NAMES:
-            raise QueryError(f"{name}: is not part of a query; use the option --{name}, or quotation marks")
-        whole = part.group().removeprefix("-")
-        quoted = f'; to search for the text itself, write "{whole}"' if '"' not in whole else ""
-        raise QueryError(f"{name}: is not a field{quoted} ({_LANGUAGE})")
-
-    def _join(self, word: str) -> None:
-        if _OPERATORS[word]:
-            raise QueryError(f"{_OPERATORS[word]} ({_LANGUAGE})")
-        if self._last is None or self._joins:
-            raise QueryError(f"OR stands between two words or phrases; nothing precedes it ({_LANGUAGE})")
-        self._joins = True
-
-    def _add(self, groups: _Groups, phrase: Phrase, *, without: bool) -> None:
-        if without and self._joins:
-            raise QueryError("OR stands between two wanted words or phrases; -word is not one")
-        if without:
-            groups.unwanted.append(phrase)
-            return
-        if self._joins and groups is not self._last:
-            raise QueryError("OR cannot stand between a title and a word; search for each of them alone")
-        if self._joins:
-            groups.wanted[-1] = (*groups.wanted[-1], phrase)
-        else:
-            groups.wanted.append((phrase,))
-        self._last = groups
-        self._joins = False
 
 
 _COLLECTION_SIZE = text(
@@ -530,7 +317,7 @@ _VECTOR = "array_to_tsvector(string_to_array(btrim(tokens), '  '))"
 
 
 def best_blocks(
-    connection: Connection, query: Query, rank: Rank, criteria: PageCriteria, most: int
+    connection: Connection, query: Query, rank: Rank, criteria: PageCriteria, most: int, of_kind: SqlText | None = None
 ) -> list[tuple[int, float]]:
     """Return the ids and ranks of at most `most` matching blocks and titles, the best first.
 
@@ -544,10 +331,13 @@ def best_blocks(
     sql = ranked.sql
     if only_titles:
         sql += f" AND {matching.block_id} < 0"
+    values = {**ranked.values, **criteria.values, "most": most}
+    if of_kind is not None:
+        sql += f" AND {of_kind.sql}"
+        values |= of_kind.values
     if criteria.conditions:
         sql += f" AND {criteria.condition(matching.block_id)}"
-    statement = criteria.bound(f"{sql} ORDER BY 2 DESC, 1 LIMIT :most")
-    rows = connection.execute(statement, {**ranked.values, **criteria.values, "most": most})
+    rows = connection.execute(criteria.bound(f"{sql} ORDER BY 2 DESC, 1 LIMIT :most"), values)
     units = _RANK_UNITS if rank is Rank.BM25 else 1
     return [(row[0], row[1] / units) for row in rows]
 
@@ -568,14 +358,6 @@ def _title_condition(matcher: Matcher, query: Query) -> SqlText | None:
         parts.append(f"page.id NOT IN ({unwanted.sql})")
         values |= unwanted.values
     return SqlText(" AND ".join(parts), values)
-
-
-@dataclass(frozen=True, slots=True)
-class SqlText:
-    """SQL and its bound parameters."""
-
-    sql: str
-    values: Mapping[str, Any]
 
 
 class Matcher(Protocol):
@@ -721,7 +503,7 @@ def _all_words(phrase: Phrase) -> str:
     return f"({' & '.join([*whole, last + ':*' * phrase.begins])})"
 
 
-def _make_excerpt(text: str, phrases: Iterable[Phrase], width: int = _EXCERPT_WIDTH) -> Excerpt:
+def make_excerpt(text: str, phrases: Iterable[Phrase], width: int = _EXCERPT_WIDTH) -> Excerpt:
     """Return about `width` characters of a text around its hits; a shorter text is returned whole."""
     plain = " ".join(text[:_EXCERPT_MAX_CHARACTERS].split())
     hits = _merge_overlaps(_find_phrases(plain, phrases))

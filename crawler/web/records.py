@@ -715,7 +715,12 @@ class SearchQuestion(PagedQuestion, frozen=True):
     section: Word = ""
     language: Word = ""
     since: Annotated[str, Meta(max_length=10, description="a day, as 2026-05-01")] = ""
+    kind: Annotated[str, Meta(max_length=20, description="the kind of text, such as heading or title")] = ""
     rank: Annotated[str, Meta(pattern="^(priority|density|bm25)$")] = "priority"
+    dropped: Annotated[bool, Meta(description="also search the texts that cleaning drops from stored pages")] = False
+    before: Annotated[
+        RowNumber | None, Meta(description="the `before` of the answer before, which continues among dropped texts")
+    ] = None
 
 
 class TextPart(Record, frozen=True):
@@ -755,6 +760,65 @@ class NamedSite(Record, frozen=True):
     pages: int
 
 
+class FacetEntry(Record, frozen=True):
+    """A value of a facet, and the number of pages, or for the facet `kind` of texts, that have it."""
+
+    value: str
+    count: int
+
+
+class SearchFacet(Record, frozen=True):
+    """The most frequent values of a filter among the matches; `others` counts further values.
+
+    The values of `since` are days; each counts the pages published on that day or later.
+    """
+
+    name: str
+    values: list[FacetEntry]
+    others: int
+
+
+class MatchCounts(Record, frozen=True):
+    """The numbers of texts that match and of pages that show them; those of the best texts if not `complete`."""
+
+    texts: int
+    pages: int
+    complete: bool
+    facets: list[SearchFacet]
+
+
+class DroppedPlace(Record, frozen=True):
+    """A page that has a dropped text, and the position of the block."""
+
+    id: int
+    url: str
+    title: str | None
+    block: int
+
+
+class DroppedHit(Record, frozen=True):
+    """A text that cleaning drops, why, and the newest pages of the `count` that have it."""
+
+    excerpt: list[TextPart]
+    kind: str
+    reason: str
+    meaning: str
+    count: int
+    pages: list[DroppedPlace]
+
+
+class DroppedAnswer(Record, frozen=True):
+    """Dropped texts that match on the `read` newest stored pages; `unread` more could not be cleaned.
+
+    If `before` is not null, there are older pages: it continues with them.
+    """
+
+    texts: list[DroppedHit]
+    read: int
+    unread: int
+    before: int | None
+
+
 class SearchAnswer(Record, frozen=True):
     """Pages, the best first. `problem` says what is wrong with the query, in a sentence.
 
@@ -766,6 +830,8 @@ class SearchAnswer(Record, frozen=True):
     next: str | None
     page: PageLink | None = None
     sites: list[NamedSite] = []
+    counts: MatchCounts | None = None
+    dropped: DroppedAnswer | None = None
 
 
 # Failures

@@ -25,6 +25,7 @@ from msgspec.structs import fields
 from starlette.responses import Response
 
 from cleaning.blocks import Reason
+from crawler.reading.search_filters import SEARCH_KINDS
 from crawler.reports.inert_page import make_environment, read_style
 from crawler.web.views.originals import usable_methods
 
@@ -112,6 +113,7 @@ class Renderer:
             "menu": [view for view in views if view.in_menu],
             "versions": {name: file.version for name, file in read_static().items()},
             "methods": usable_methods(),
+            "kinds": SEARCH_KINDS,
             "meanings": {reason.value: reason.meaning for reason in Reason},
             "chart_of": make_chart,
             "epoch": datetime.fromtimestamp(0, UTC),
@@ -255,7 +257,9 @@ def _given_values(question: Question) -> dict[str, Any]:
 
 def search_command(question: SearchQuestion) -> str:
     """Return the command line of a search."""
-    options = [(name, value) for name, value in _given_values(question).items() if name != "q"]
+    options = [
+        (name, value) for name, value in _given_values(question).items() if name not in {"q", "dropped", "before"}
+    ]
     return shlex.join(
         ["scrapy", "search", question.q, *(word for name, value in options for word in (f"--{name}", value))]
     )

@@ -35,7 +35,9 @@ from room import new_database
 from sqlalchemy import delete, select, text
 from stock import batches, fill, tidy
 
-from crawler.reading.search import PageCriteria, Rank, SearchFilters, best_blocks, parse_query, search
+from crawler.reading.query_language import parse_query
+from crawler.reading.search import Rank, best_blocks, search
+from crawler.reading.search_filters import PageCriteria, SearchFilters
 from crawler.storage import schema
 from crawler.storage.database import database_size_bytes, opened_engine, read_transaction, write_transaction
 from crawler.storage.search_index import SearchableBlock, add_tokens

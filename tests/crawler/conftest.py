@@ -30,6 +30,18 @@ ARTICLE = """<!doctype html><title>The river</title><body>
 </article><div class="footer">Copyright 2024 by the town</div>"""
 
 
+@pytest.fixture(scope="session")
+def fresh_url(request, tmp_path_factory):
+    """Return the URL of a new, empty database of a kind: `sqlite` or `postgresql`."""
+
+    def make(kind):
+        if kind == "postgresql":
+            return request.getfixturevalue("new_database")()
+        return f"sqlite:///{tmp_path_factory.mktemp('database') / 'blocks.db'}"
+
+    return make
+
+
 @pytest.fixture
 def engine(tmp_path):
     """The engine of a new SQLite database."""

@@ -9,23 +9,43 @@ from sqlalchemy import select
 
 from cleaning.declare import day
 from crawler.errors import NotStoredError, QueryError
-from crawler.reading.search import Rank, SearchFilters, search
+from crawler.reading.query_language import parse_query
+from crawler.reading.search import Rank, search_with_counts
+from crawler.reading.search_filters import SearchFilters
+from crawler.reports.dropped_texts import find_dropped
 from crawler.storage.queries import expect_site
 from crawler.storage.tables import site
-from crawler.web.records import NamedSite, PageLink, SearchAnswer, SearchedPage, SearchHit, TextPart
+from crawler.web.records import (
+    DroppedAnswer,
+    DroppedHit,
+    DroppedPlace,
+    FacetEntry,
+    MatchCounts,
+    NamedSite,
+    PageLink,
+    SearchAnswer,
+    SearchedPage,
+    SearchFacet,
+    SearchHit,
+    TextPart,
+)
 from crawler.web.snapshot import number_of
 from crawler.web.views.pages import find_page, read_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from crawler.reading.facets import SearchCounts
     from crawler.reading.search import Excerpt, FoundPage, Hit
+    from crawler.reports.dropped_texts import DroppedText, DroppedTexts
     from crawler.web.records import SearchQuestion
     from crawler.web.snapshot import DatabaseSnapshot
 
 _PAGES = 20
 _SITES_MAX = 5
 _PAGES_MAX = 200  # beyond them, other words find what is meant
+_DROPPED_SECONDS = 1.5  # an answer is made of as many stored pages as are cleaned in it
+_DROPPED_MAX = 50
 
 
 def read_search(snapshot: DatabaseSnapshot, question: SearchQuestion) -> SearchAnswer:
@@ -64,16 +84,59 @@ def _search_texts(snapshot: DatabaseSnapshot, question: SearchQuestion) -> Searc
         start = min(number_of(question.cursor, 0), _PAGES_MAX)
         limit = min(start + _PAGES + 1, _PAGES_MAX)
         filters = _filters(question)
-        results = search(snapshot.connection, question.q, rank=Rank(question.rank), filters=filters, limit=limit)
-        if not results and filters.site is not None:
+        result = search_with_counts(
+            snapshot.connection,
+            question.q,
+            rank=Rank(question.rank),
+            filters=filters,
+            limit=limit,
+            today=snapshot.now.date(),
+        )
+        if not result.pages and filters.site is not None:
             expect_site(snapshot.connection, filters.site)
+        dropped = _search_dropped(snapshot, question, filters) if question.dropped else None
     except QueryError as error:
         return SearchAnswer(pages=[], problem=str(error), next=None)
-    visible = results[start : start + _PAGES]
+    visible = result.pages[start : start + _PAGES]
     return SearchAnswer(
-        pages=[_page(result) for result in visible],
+        pages=[_page(page) for page in visible],
         problem=None,
-        next=str(start + _PAGES) if len(results) > start + _PAGES else None,
+        next=str(start + _PAGES) if len(result.pages) > start + _PAGES else None,
+        counts=_counts(result.counts),
+        dropped=dropped,
+    )
+
+
+def _counts(counts: SearchCounts) -> MatchCounts:
+    facets = [
+        SearchFacet(facet.name, [FacetEntry(entry.value, entry.count) for entry in facet.values], facet.others)
+        for facet in counts.facets
+    ]
+    return MatchCounts(counts.texts, counts.pages, counts.complete, facets)
+
+
+def _search_dropped(snapshot: DatabaseSnapshot, question: SearchQuestion, filters: SearchFilters) -> DroppedAnswer:
+    query = parse_query(question.q)
+    dropped: DroppedTexts = find_dropped(
+        snapshot.connection,
+        query,
+        filters,
+        snapshot.config,
+        seconds=_DROPPED_SECONDS,
+        before=question.before,
+    )
+    hits = [_dropped_hit(dropped_text) for dropped_text in dropped.texts[:_DROPPED_MAX]]
+    return DroppedAnswer(hits, dropped.read, dropped.unread, dropped.before)
+
+
+def _dropped_hit(dropped: DroppedText) -> DroppedHit:
+    return DroppedHit(
+        excerpt=list(_parts(dropped.excerpt)),
+        kind=dropped.kind,
+        reason=dropped.reason.value,
+        meaning=dropped.reason.meaning,
+        count=dropped.count,
+        pages=[DroppedPlace(place.page_id, place.url, place.title, place.position) for place in dropped.pages],
     )
 
 
@@ -83,8 +146,9 @@ def _filters(question: SearchQuestion) -> SearchFilters:
         since = day().read(question.since.strip()) if question.since.strip() else None
     except ValueError as error:
         raise QueryError(f"since is {question.since!r}: {error}") from error
-    name, section, language = (value.strip() or None for value in (question.site, question.section, question.language))
-    return SearchFilters.of(name, section, language, since)
+    words = (question.site, question.section, question.language)
+    name, section, language = (value.strip() or None for value in words)
+    return SearchFilters.of(name, section, language, since, question.kind or None)
 
 
 def _page(result: FoundPage) -> SearchedPage:

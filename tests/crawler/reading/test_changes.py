@@ -15,12 +15,9 @@ from crawler.storage.tables import page
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def engine(request, tmp_path_factory):
+def engine(request, fresh_url):
     """Ten pages, of which two change on the second day and one of them again on the third."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('changes') / 'blocks.db'}"
-    if request.param == "postgresql":
-        url = request.getfixturevalue("new_database")()
-    with opened_engine(url) as engine:
+    with opened_engine(fresh_url(request.param)) as engine:
         prepare_schema(engine)
         store = Store(engine)
         crawl = store.begin_crawl("test", {})

@@ -8,11 +8,8 @@ from crawler.storage.database import opened_engine, read_transaction
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def engine(request, tmp_path_factory):
-    url = f"sqlite:///{tmp_path_factory.mktemp('copies') / 'blocks.db'}"
-    if request.param == "postgresql":
-        url = request.getfixturevalue("new_database")()
-    with opened_engine(url) as engine:
+def engine(request, fresh_url):
+    with opened_engine(fresh_url(request.param)) as engine:
         fill(engine)
         yield engine
 

@@ -10,7 +10,8 @@ import pytest
 
 from cleaning.methods.pab import keyword_density
 from crawler.errors import QueryError
-from crawler.reading.search import Rank, SearchFilters, search
+from crawler.reading.search import Rank, search
+from crawler.reading.search_filters import SearchFilters
 from crawler.storage import schema
 from crawler.storage.boilerplate import BoilerplateBounds
 from crawler.storage.database import opened_engine, read_transaction

@@ -20,24 +20,18 @@ from crawler.web.guard import Access
 
 
 @pytest.fixture(scope="package", params=["sqlite", "postgresql"])
-def url(request, tmp_path_factory):
+def url(request, fresh_url):
     """The URL of the database, which is only read."""
-    if request.param == "postgresql":
-        url = request.getfixturevalue("new_database")()
-    else:
-        url = f"sqlite:///{tmp_path_factory.mktemp('web') / 'blocks.db'}"
+    url = fresh_url(request.param)
     with opened_engine(url) as engine:
         shown_pages.fill(engine)
     return url
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-def newspapers_url(request, tmp_path_factory):
+def newspapers_url(request, fresh_url):
     """The URL of a database of twenty newspapers after three weeks, which is only read."""
-    if request.param == "postgresql":
-        url = request.getfixturevalue("new_database")()
-    else:
-        url = f"sqlite:///{tmp_path_factory.mktemp('newspapers') / 'blocks.db'}"
+    url = fresh_url(request.param)
     with opened_engine(url) as engine:
         newspapers.fill(engine)
     return url

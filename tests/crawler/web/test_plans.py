@@ -35,12 +35,9 @@ EXPLAIN = {"sqlite": "EXPLAIN QUERY PLAN ", "postgresql": "EXPLAIN "}
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def engine(request, tmp_path_factory):
+def engine(request, fresh_url):
     """A database of either kind."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('plans') / 'blocks.db'}"
-    if request.param == "postgresql":
-        url = request.getfixturevalue("new_database")()
-    with opened_engine(url) as engine:
+    with opened_engine(fresh_url(request.param)) as engine:
         fill(engine)
         yield engine
 

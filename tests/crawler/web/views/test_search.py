@@ -12,7 +12,7 @@ def test_a_search_marks_its_hits_and_goes_on(ask):
     assert "<mark>ferryman</mark>" in ask("/search?q=ferryman").text
     assert "quotation mark" in ask("/search?q=%22open").text
     assert ask("/api/search?q=ferryman&site=other.example").json["pages"] == []
-    assert "No block matches" in ask("/search?q=nowhere").text
+    assert "No kept text matches" in ask("/search?q=nowhere").text
     malformed = ask("/api/search?q=%22open")
     assert (malformed.status, "quotation mark" in malformed.json["problem"]) == (400, True)
 
@@ -24,3 +24,33 @@ def test_one_box_finds_an_address_and_a_site(ask):
     assert [row["site"] for row in ask("/api/search?q=Exam").json["sites"]] == ["example.org"]
     unknown = ask("/api/search?q=https://lake.example.org/unknown").json
     assert (unknown["page"], unknown["sites"]) == (None, [])
+
+
+def test_matches_are_counted_and_narrowed_down_by_links(ask_newspapers):
+    counts = ask_newspapers("/api/search?q=mayor").json["counts"]
+    facets = {facet["name"]: facet["values"] for facet in counts["facets"]}
+    assert {"site", "section", "language", "since", "kind"} == set(facets)
+    site = facets["site"][0]
+    document = ask_newspapers("/search?q=mayor").text
+    assert f'href="/search?q=mayor&amp;site={site["value"]}"' in document
+    narrowed = ask_newspapers(f"/api/search?q=mayor&site={site['value']}").json["counts"]
+    assert narrowed["pages"] == site["count"]
+    assert 'aria-label="Remove the filter Site' in ask_newspapers(f"/search?q=mayor&site={site['value']}").text
+    assert "there is no kind" in ask_newspapers("/search?q=mayor&kind=headlines").text
+
+
+def test_dropped_text_is_found_with_its_reason(ask):
+    assert ask("/api/search?q=copyright").json["dropped"] is None
+    assert 'href="/search?q=copyright&amp;dropped=true"' in ask("/search?q=copyright").text
+    dropped = ask("/api/search?q=copyright&dropped=true").json["dropped"]
+    assert dropped["texts"][0]["reason"] == "footer"
+    assert dropped["read"] >= dropped["texts"][0]["count"] > 0
+    document = ask("/search?q=copyright&dropped=true").text
+    assert "as footer on" in document
+    assert ask(f"/api/search?q=copyright&dropped=true&before={dropped['texts'][0]['pages'][0]['id']}").status == 200
+
+
+def test_hostile_facets_are_inert(ask):
+    document = ask("/search?q=attacker&dropped=true").text
+    assert "<script>alert" not in document
+    assert "<img src=x" not in document
