@@ -315,6 +315,7 @@ class SiteRecord(Record, frozen=True):
     hosts: list[SlowHost]
     newest: list[PageRow]
     next: str | None
+    previous: str | None = None
 
 
 class PageQuestion(Question, frozen=True):
@@ -602,9 +603,10 @@ class OriginalTab(Record, frozen=True):
 
 
 class CopiesQuestion(PagedQuestion, frozen=True):
-    """The pairs of all sites, or those of one."""
+    """The pairs of all sites, or those of one, in an order: of names, or the largest number or latest time first."""
 
     site: Word = ""
+    order: Annotated[str, Meta(pattern="^(articles|pages|texts|original|site|first|latest)$")] = "articles"
 
 
 class SiteCopiesRecord(Record, frozen=True):
@@ -624,11 +626,13 @@ class SiteCopiesRecord(Record, frozen=True):
 
 
 class SiteCopiesList(Record, frozen=True):
-    """Pairs of sites, those with most articles first, as they were when counted; at most 1,000."""
+    """Pairs of sites as they were when counted; `total` is the number of all pairs, at most 1,000."""
 
     pairs: list[SiteCopiesRecord]
     counted: datetime
     next: str | None
+    previous: str | None = None
+    total: int = 0
 
 
 class CopyPairQuestion(PagedQuestion, frozen=True, kw_only=True):
@@ -828,6 +832,7 @@ class SearchAnswer(Record, frozen=True):
     pages: list[SearchedPage]
     problem: str | None
     next: str | None
+    previous: str | None = None
     page: PageLink | None = None
     sites: list[NamedSite] = []
     counts: MatchCounts | None = None
@@ -835,6 +840,12 @@ class SearchAnswer(Record, frozen=True):
 
 
 # Failures
+
+
+class FailuresQuestion(PagedQuestion, frozen=True):
+    """The order of the groups."""
+
+    order: Annotated[str, Meta(pattern="^(requests|crawl|host|outcome)$")] = "requests"
 
 
 class FailureGroup(Record, frozen=True):
@@ -866,6 +877,7 @@ class Failures(Record, frozen=True):
     groups: list[FailureGroup]
     requests: list[FailedRequest]
     next: str | None
+    previous: str | None = None
 
 
 # Blocks and families
@@ -992,6 +1004,7 @@ class ScheduleAnswer(Record, frozen=True):
     sections: list[DueRow]
     pages: list[DueRow]
     next: str | None
+    previous: str | None = None
 
 
 class SettingRow(Record, frozen=True):

@@ -136,7 +136,7 @@ def make_views() -> list[View]:
     def cached_copies(snapshot: DatabaseSnapshot, question: records.CopiesQuestion) -> records.SiteCopiesList:
         return read_copies(snapshot, question, copies)
 
-    def failures(snapshot: DatabaseSnapshot, question: records.PagedQuestion) -> records.Failures:
+    def failures(snapshot: DatabaseSnapshot, question: records.FailuresQuestion) -> records.Failures:
         return read_failures(snapshot, question, groups)
 
     return [
@@ -156,7 +156,7 @@ def make_views() -> list[View]:
         ),
         View("search", "/search", records.SearchQuestion, records.SearchAnswer, read_search, "Search", in_menu=True),
         View("families", "/families", records.Nothing, records.Families, cached_families, "Families", in_menu=True),
-        View("failures", "/failures", records.PagedQuestion, records.Failures, failures, "Failures", in_menu=True),
+        View("failures", "/failures", records.FailuresQuestion, records.Failures, failures, "Failures", in_menu=True),
         *_WORK,
         *_DETAILS,
     ]

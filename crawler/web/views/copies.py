@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import convert
 
@@ -23,6 +23,8 @@ from crawler.web.records import (
 from crawler.web.snapshot import ROWS, number_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from crawler.reading.copies import CopiedPage, TextPair
     from crawler.web.records import BesideQuestion, CopiesQuestion, CopyPairQuestion
     from crawler.web.snapshot import CachedValue, DatabaseSnapshot
@@ -37,9 +39,22 @@ def read_copies(
     counts = counted.read(lambda: _count(snapshot))
     site = parse_site(question.site) if question.site.strip() else None
     pairs = [pair for pair in counts.pairs if site in (None, pair.site, pair.original)]
+    pairs.sort(key=_ORDERS[question.order])
     start = number_of(question.cursor, 0)
     following = str(start + ROWS) if len(pairs) > start + ROWS else None
-    return SiteCopiesList(pairs=pairs[start : start + ROWS], counted=counts.counted, next=following)
+    previous = str(max(0, start - ROWS)) if start else None
+    return SiteCopiesList(pairs[start : start + ROWS], counts.counted, following, previous, len(pairs))
+
+
+_ORDERS: dict[str, Callable[[SiteCopiesRecord], Any]] = {
+    "articles": lambda pair: (-pair.articles, -pair.texts, pair.original, pair.site),
+    "pages": lambda pair: (-pair.pages, pair.original, pair.site),
+    "texts": lambda pair: (-pair.texts, pair.original, pair.site),
+    "original": lambda pair: (pair.original, pair.site),
+    "site": lambda pair: (pair.site, pair.original),
+    "first": lambda pair: (pair.first, pair.original, pair.site),
+    "latest": lambda pair: (-pair.latest.timestamp(), pair.original, pair.site),
+}
 
 
 def _count(snapshot: DatabaseSnapshot) -> SiteCopiesList:

@@ -102,6 +102,7 @@ def _search_texts(snapshot: DatabaseSnapshot, question: SearchQuestion) -> Searc
         pages=[_page(page) for page in visible],
         problem=None,
         next=str(start + _PAGES) if len(result.pages) > start + _PAGES else None,
+        previous=str(max(0, start - _PAGES)) if start else None,
         counts=_counts(result.counts),
         dropped=dropped,
     )

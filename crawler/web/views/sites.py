@@ -38,8 +38,8 @@ def read_site(snapshot: DatabaseSnapshot, question: SiteQuestion) -> SiteRecord:
     if not sample and not sections and health.state == UNKNOWN:
         raise NotStoredError(f"there is no page of the site {name!r} in the database")
     crawls = crawls_by_id(connection, {row.crawl_id for row in sample})
-    rows = _newest(connection, name, number_of(question.cursor, _LAST_ID), ROWS + 1)
-    entries, following = split_page(rows, lambda row: row.id)
+    before = number_of(question.cursor, _LAST_ID)
+    entries, following = split_page(_newest(connection, name, before, ROWS + 1), lambda row: row.id)
     return SiteRecord(
         site=name,
         health=health,
@@ -57,7 +57,17 @@ def read_site(snapshot: DatabaseSnapshot, question: SiteQuestion) -> SiteRecord:
         hosts=_hosts(connection, name),
         newest=[convert(row._mapping, PageRow) for row in entries],  # noqa: SLF001 — SQLAlchemy's public name
         next=following,
+        previous=_previous(connection, name, before),
     )
+
+
+def _previous(connection: Connection, name: str, before: int) -> str | None:
+    """Return the cursor of the page of the list before the one of ids below a number; None on the first one."""
+    if before >= _LAST_ID:
+        return None
+    later = select(page.c.id).where(page.c.site == name, page.c.id >= before).order_by(page.c.id).limit(ROWS + 1)
+    ids = list(connection.scalars(later))
+    return str(ids[ROWS] if len(ids) > ROWS else _LAST_ID)
 
 
 def _newest(connection: Connection, name: str, before: int, limit: int) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, func, literal_column, or_, select
@@ -32,17 +32,18 @@ from crawler.web.snapshot import CUT, ROWS, split_page
 from crawler.web.views.overview import count_due
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy import ColumnElement, Table
     from sqlalchemy.engine import Connection
 
     from crawler.config.explanation import ExplainedSetting
-    from crawler.web.records import Nothing, PagedQuestion
+    from crawler.web.records import FailuresQuestion, Nothing, PagedQuestion
     from crawler.web.snapshot import CachedValue, DatabaseSnapshot
 
 _DAYS = 7
 _HOURS = 24
+_LAST_ID = 2**62
 _VISITS_MAX = 5_000
 """The visits of pages, and of sections, that are looked at for the table of a day."""
 # As a literal, so that the index of failed requests serves.
@@ -56,9 +57,9 @@ class _PlannedVisit:
 
 
 def read_failures(
-    snapshot: DatabaseSnapshot, question: PagedQuestion, groups: CachedValue[list[FailureGroup]]
+    snapshot: DatabaseSnapshot, question: FailuresQuestion, groups: CachedValue[list[FailureGroup]]
 ) -> Failures:
-    """Return the failed requests, grouped and one by one."""
+    """Return the failed requests, grouped and one by one, the groups in the order that is asked for."""
     columns = (
         request.c.id,
         request.c.crawl_id,
@@ -68,20 +69,60 @@ def read_failures(
         request.c.attempts,
         request.c.ended,
     )
-    before = [] if question.cursor is None else [_before(question.cursor)]
-    order = (request.c.crawl_id.desc(), request.c.id.desc())
-    rows = snapshot.connection.execute(select(*columns).where(_FAILED, *before).order_by(*order).limit(ROWS + 1)).all()
-    entries, following = split_page(rows, lambda row: f"{row.crawl_id}.{row.id}")
-    failure_groups = groups.read(lambda: _failure_groups(snapshot))
-    return Failures(groups=failure_groups, requests=[_failed_request(row) for row in entries], next=following)
+    before = None if question.cursor is None else _FailureKey.read(question.cursor)
+    failed = select(*columns).where(_FAILED, *([] if before is None else [before.is_above()]))
+    rows = snapshot.connection.execute(failed.order_by(*_LATEST_FAILED).limit(ROWS + 1)).all()
+    entries, following = split_page(rows, lambda row: _FailureKey(row.crawl_id, row.id))
+    all_groups = groups.read(lambda: _failure_groups(snapshot))
+    return Failures(
+        groups=sorted(all_groups, key=_GROUP_ORDERS[question.order]),
+        requests=[_failed_request(row) for row in entries],
+        next=following,
+        previous=None if before is None else _previous_failures(snapshot, before),
+    )
 
 
-def _before(cursor: str) -> ColumnElement[bool]:
-    crawl_id, _, row_id = cursor.partition(".")
-    if not (crawl_id.isdecimal() and row_id.isdecimal()):
-        raise QueryError(f"the cursor {cursor!r} is not one of this list; leave it out to begin again")
-    same = and_(request.c.crawl_id == int(crawl_id), request.c.id < int(row_id))
-    return or_(request.c.crawl_id < int(crawl_id), same)
+_LATEST_FAILED = (request.c.crawl_id.desc(), request.c.id.desc())
+_GROUP_ORDERS: dict[str, Callable[[FailureGroup], Any]] = {
+    "requests": lambda group: (-group.requests, -group.crawl, group.host),
+    "crawl": lambda group: (-group.crawl, -group.requests, group.host),
+    "host": lambda group: (group.host, -group.requests, -group.crawl),
+    "outcome": lambda group: (group.outcome or "", -group.requests, group.host),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _FailureKey:
+    """The place of a failed request in the list of them."""
+
+    crawl_id: int
+    row_id: int
+
+    @classmethod
+    def read(cls, cursor: str) -> _FailureKey:
+        """Return the place that a cursor names; raises QueryError for a cursor of another list."""
+        crawl_id, _, row_id = cursor.partition(".")
+        if not (crawl_id.isdecimal() and row_id.isdecimal() and max(int(crawl_id), int(row_id)) <= _LAST_ID):
+            raise QueryError(f"the cursor {cursor!r} is not one of this list; leave it out to begin again")
+        return cls(int(crawl_id), int(row_id))
+
+    def is_above(self) -> ColumnElement[bool]:
+        """Return the condition of requests behind this place: of an earlier crawl, or added earlier."""
+        same = and_(request.c.crawl_id == self.crawl_id, request.c.id < self.row_id)
+        return or_(request.c.crawl_id < self.crawl_id, same)
+
+    def __str__(self) -> str:
+        return f"{self.crawl_id}.{self.row_id}"
+
+
+def _previous_failures(snapshot: DatabaseSnapshot, before: _FailureKey) -> str | None:
+    """Return the cursor of the page of the list before the one that begins behind a place; None on the first one."""
+    same = and_(request.c.crawl_id == before.crawl_id, request.c.id >= before.row_id)
+    later = select(request.c.crawl_id, request.c.id).where(_FAILED, or_(request.c.crawl_id > before.crawl_id, same))
+    rows = snapshot.connection.execute(later.order_by(request.c.crawl_id, request.c.id).limit(ROWS + 1)).all()
+    if not rows:
+        return None
+    return str(_FailureKey(rows[ROWS].crawl_id, rows[ROWS].id) if len(rows) > ROWS else _FailureKey(_LAST_ID, 0))
 
 
 def _failed_request(row: Any) -> FailedRequest:
@@ -123,9 +164,10 @@ def _retry_command(row: Any) -> str:
 
 def read_schedule(snapshot: DatabaseSnapshot, question: PagedQuestion) -> ScheduleAnswer:
     """Return the due pages, the longest waiting first, and the forecast of a week."""
-    after = [] if question.cursor is None else [_after(question.cursor)]
+    after = None if question.cursor is None else _DueKey.read(question.cursor)
+    behind = [] if after is None else [after.is_behind()]
     entries, following = split_page(
-        _due_rows(snapshot, page, ROWS + 1, *after), lambda row: f"{row.next_visit.isoformat()}|{row.id}"
+        _due_rows(snapshot, page, ROWS + 1, *behind), lambda row: _DueKey(row.next_visit, row.id)
     )
     late = _visits(snapshot, page, None) + _visits(snapshot, section, None)
     coming = _visits(snapshot, page, snapshot.now) + _visits(snapshot, section, snapshot.now)
@@ -140,6 +182,7 @@ def read_schedule(snapshot: DatabaseSnapshot, question: PagedQuestion) -> Schedu
         sections=[_due_row(snapshot, row, None) for row in _due_rows(snapshot, section, ROWS)],
         pages=[_due_row(snapshot, row, row.id) for row in entries],
         next=following,
+        previous=None if after is None else _previous_due(snapshot, after),
     )
 
 
@@ -184,16 +227,48 @@ def _due_rows(snapshot: DatabaseSnapshot, table: Table, limit: int, *conditions:
     return list(snapshot.connection.execute(due.order_by(table.c.next_visit, table.c.id).limit(limit)))
 
 
-def _after(cursor: str) -> ColumnElement[bool]:
-    moment, _, row_id = cursor.partition("|")
-    try:
-        due = datetime.fromisoformat(moment)
-        last = int(row_id)
-    except ValueError as error:
-        raise QueryError(f"the cursor {cursor!r} is not one of this list; leave it out to begin again") from error
-    if due.tzinfo is None:
-        raise QueryError(f"the cursor {cursor!r} is not one of this list; leave it out to begin again")
-    return or_(page.c.next_visit > due, and_(page.c.next_visit == due, page.c.id > last))
+@dataclass(frozen=True, slots=True)
+class _DueKey:
+    """The place of a page in the list of those that are due."""
+
+    due: datetime
+    page_id: int
+
+    @classmethod
+    def read(cls, cursor: str) -> _DueKey:
+        """Return the place that a cursor names; raises QueryError for a cursor of another list."""
+        moment, _, row_id = cursor.partition("|")
+        try:
+            due = datetime.fromisoformat(moment)
+            page_id = int(row_id)
+        except ValueError as error:
+            raise QueryError(f"the cursor {cursor!r} is not one of this list; leave it out to begin again") from error
+        if due.tzinfo is None or abs(page_id) > _LAST_ID:
+            raise QueryError(f"the cursor {cursor!r} is not one of this list; leave it out to begin again")
+        return cls(due, page_id)
+
+    def is_behind(self) -> ColumnElement[bool]:
+        """Return the condition of pages behind this place: due later, or stored later."""
+        return or_(page.c.next_visit > self.due, and_(page.c.next_visit == self.due, page.c.id > self.page_id))
+
+    def __str__(self) -> str:
+        return f"{self.due.isoformat()}|{self.page_id}"
+
+
+_FIRST_DUE = _DueKey(datetime(1970, 1, 1, tzinfo=UTC), 0)
+
+
+def _previous_due(snapshot: DatabaseSnapshot, after: _DueKey) -> str | None:
+    """Return the cursor of the page of the list before the one that begins behind a place; None on the first one."""
+    until = or_(page.c.next_visit < after.due, and_(page.c.next_visit == after.due, page.c.id <= after.page_id))
+    due = (page.c.retired_at.is_(None), is_due(page, snapshot.now, snapshot.config.revisits), until)
+    earlier = select(page.c.next_visit, page.c.id).where(*due)
+    rows = snapshot.connection.execute(
+        earlier.order_by(page.c.next_visit.desc(), page.c.id.desc()).limit(ROWS + 1)
+    ).all()
+    if not rows:
+        return None
+    return str(_DueKey(rows[ROWS].next_visit, rows[ROWS].id) if len(rows) > ROWS else _FIRST_DUE)
 
 
 def _due_row(snapshot: DatabaseSnapshot, row: Any, page_id: int | None) -> DueRow:

@@ -17,7 +17,7 @@ from scrapy.robotstxt import ProtegoRobotParser, PythonRobotParser
 from crawler.fetching.throttling import _requested_delay
 
 ROOT = Path(__file__).parents[3]
-SECONDS = 300
+SECONDS = 900
 TURNS = 5
 SPIDER = """
     import scrapy

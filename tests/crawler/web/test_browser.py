@@ -1,11 +1,13 @@
 """The web page in a real browser: it is accessible and fits, nothing of an attack runs, times and figures are live."""
 
 import os
+import re
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlencode
 
 import axe_playwright_python
+import newspapers
 import pytest
 from cleaned_pages import address, visit
 from playwright.sync_api import expect, sync_playwright
@@ -21,7 +23,14 @@ from crawler.web.routes import make_views
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
 RUN_AXE = "axe.run(document, {iframes: false}).then(found => found.violations.map(one => [one.id, one.nodes[0].html]))"
 PATHS = [path_of(view, page=2, other=3) for view in make_views()]
-PATHS += ["/search?q=ferryman&language=en", "/search?q=%22", "/nowhere", f"/pages/{ATTACK}", "/pages/61"]
+PATHS += [
+    "/search?q=ferryman&language=en",
+    "/search?q=%22",
+    "/search?q=copyright&dropped=true",
+    "/nowhere",
+    f"/pages/{ATTACK}",
+    "/pages/61",
+]
 LOOKS = {"phone, dark": (390, "dark"), "wide, light": (1_400, "light")}
 MILLISECONDS = 300_000
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -46,6 +55,15 @@ def golden(name):
 
 @pytest.fixture(scope="module")
 def site(url, serving):
+    with serving(url) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="module")
+def newspapers_site(fresh_url, serving):
+    url = fresh_url("sqlite")
+    with opened_engine(url) as engine:
+        newspapers.fill(engine)
     with serving(url) as port:
         yield f"http://127.0.0.1:{port}"
 
@@ -95,7 +113,7 @@ def test_every_page_is_accessible_and_fits(opened, site, look):
 
 def test_nothing_of_an_attack_runs_or_is_fetched(opened, site):
     page, seen = opened("/search?q=attacker")
-    page.get_by_role("link", name="alert(1)").click()
+    page.locator(".results").get_by_role("link", name="alert(1)").click()
     page.wait_for_url("**/pages/*")
     assert HOSTILE[:30] in page.locator("h1").inner_text()
     page.get_by_role("link", name="Original", exact=True).click()
@@ -107,6 +125,95 @@ def test_nothing_of_an_attack_runs_or_is_fetched(opened, site):
     for path in ("/", "/failures", "/crawls", "/sites/example.org"):
         page.goto(f"{site}{path}")
     assert seen == []
+
+
+class Reader:
+    """Somebody who has opened the first page, and whose clicks are counted."""
+
+    def __init__(self, page):
+        self.page = page
+        self.clicks = 0
+
+    def click(self, name, within="body", role="link"):
+        self.page.locator(within).get_by_role(role, name=name, exact=True).first.click()
+        self.clicks += 1
+
+    def search(self, text):
+        self.page.get_by_role("searchbox").first.fill(text)
+        self.page.keyboard.press("Enter")
+        self.clicks += 1
+
+    def reads(self, text):
+        expect(self.page.locator("main")).to_contain_text(text)
+
+
+def what_broke_last_night(reader):
+    reader.click("Sites")
+    reader.reads("refused since")
+    assert newspapers.REFUSED in "".join(reader.page.locator("main tbody tr").all_inner_texts()[:3])
+
+
+def what_changed_on_a_site(reader):
+    reader.click("Changes")
+    reader.click(newspapers.OPEN, "main")
+    reader.reads("another headline")
+
+
+def who_copied_whom(reader):
+    reader.click("Copies")
+    reader.page.get_by_role(
+        "link", name=re.compile(f"articles of {newspapers.ORIGINAL} on {newspapers.COPYING}")
+    ).click()
+    reader.clicks += 1
+    reader.reads("side by side")
+
+
+def what_is_visited_tonight_and_what_is_late(reader):
+    reader.click("Schedule")
+    reader.reads("late since")
+
+
+def what_a_crawl_came_to(reader):
+    reader.click("Crawls")
+    reader.page.locator("main tbody th a").first.click()
+    reader.clicks += 1
+    reader.reads("visits")
+
+
+def where_a_text_stands(reader):
+    reader.search("lighthouse quay")
+    reader.page.locator(".results h2 a").first.click()
+    reader.clicks += 1
+    reader.reads("lighthouse")
+
+
+def why_a_sentence_is_missing(reader):
+    reader.search("weather archive")
+    reader.click("Search the dropped text of stored pages too")
+    reader.reads("as navigation on")
+
+
+QUESTIONS = (
+    what_broke_last_night,
+    what_changed_on_a_site,
+    who_copied_whom,
+    what_is_visited_tonight_and_what_is_late,
+    what_a_crawl_came_to,
+    where_a_text_stands,
+    why_a_sentence_is_missing,
+)
+
+
+def test_seven_questions_take_two_clicks_each_at_most(browser, newspapers_site):
+    context = browser.new_context(viewport={"width": 1_400, "height": 900})
+    context.set_default_timeout(MILLISECONDS)
+    page = context.new_page()
+    for question in QUESTIONS:
+        page.goto(newspapers_site, wait_until="domcontentloaded")
+        reader = Reader(page)
+        question(reader)
+        assert reader.clicks <= 2, question.__name__
+    context.close()
 
 
 @pytest.mark.parametrize(("name", "direction"), [("news-arabic", "rtl"), ("news-hindi", "ltr")])

@@ -39,3 +39,12 @@ def test_the_pairs_of_one_site(ask_copies):
 def test_a_page_that_is_not_stored_stands_beside_nothing(ask_copies):
     answer = ask_copies("/api/pages/1/beside/999")
     assert (answer.status, answer.json["problem"]) == (404, "there is no page 999 in the database")
+
+
+@pytest.mark.parametrize("order", ["articles", "pages", "texts", "original", "site", "first", "latest"])
+def test_the_pairs_are_sorted_by_their_headings(ask_newspapers, order):
+    answer = ask_newspapers(f"/api/copies?order={order}").json
+    assert (answer["total"], answer["previous"]) == (len(answer["pairs"]), None)
+    values = [pair[order] for pair in answer["pairs"]]
+    assert values == sorted(values, reverse=order in {"articles", "pages", "texts", "latest"})
+    assert f'href="/copies?order={order}"' in ask_newspapers("/copies").text

@@ -29,3 +29,12 @@ def test_the_newspapers_have_the_sites_and_scripts_that_the_views_are_looked_at_
         for site in (newspapers.CHINESE, newspapers.ARABIC, newspapers.HEBREW)
     }
     assert languages == {newspapers.CHINESE: {"zh"}, newspapers.ARABIC: {"ar"}, newspapers.HEBREW: {"he"}}
+
+
+def test_the_pages_of_a_site_page_back(ask):
+    first = ask("/api/sites/example.org").json
+    assert first["previous"] is None
+    second = ask(f"/api/sites/example.org?cursor={first['next']}").json
+    assert second["newest"]
+    again = ask(f"/api/sites/example.org?cursor={second['previous']}").json
+    assert again["newest"] == first["newest"]

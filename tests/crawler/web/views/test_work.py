@@ -40,3 +40,45 @@ def test_failures_come_with_the_command_that_tries_them_again(ask):
     assert group["requests"] == 55
     assert group["command"].startswith("scrapy retry --failed --spider ")
     assert group["command"].endswith(" --host lake.example.org --outcome download_failed")
+
+
+def walk(ask, path, name, key):
+    """Return the parts of a list on the way to its end, and on the way back."""
+    there = []
+    cursor = None
+    for _ in range(100):
+        answer = ask(f"{path}?{urlencode({'cursor': cursor})}" if cursor else path).json
+        there.append([row[key] for row in answer[name]])
+        cursor = answer["next"]
+        if cursor is None:
+            break
+    back = [there[-1]]
+    for _ in there[1:]:
+        answer = ask(f"{path}?{urlencode({'cursor': answer['previous']})}").json
+        back.append([row[key] for row in answer[name]])
+    assert answer["previous"] is None
+    return there, back[::-1]
+
+
+def test_failed_requests_page_back(ask):
+    there, back = walk(ask, "/api/failures", "requests", "id")
+    assert [len(part) for part in there] == [50, 5]
+    assert back == there
+    assert 'rel="prev">Back</a>' in ask(f"/failures?cursor={ask('/api/failures').json['next']}").text
+    assert ask(f"/api/failures?cursor={2**63}.1").status == 400
+
+
+def test_due_pages_page_back(ask_newspapers):
+    first = ask_newspapers("/api/schedule").json
+    fourth = first["pages"][3]
+    cursor = f"{fourth['due']}|{fourth['page']}"
+    later = ask_newspapers(f"/api/schedule?{urlencode({'cursor': cursor})}").json
+    assert later["pages"] == first["pages"][4:]
+    back = ask_newspapers(f"/api/schedule?{urlencode({'cursor': later['previous']})}").json
+    assert (back["pages"], back["previous"]) == (first["pages"], None)
+
+
+def test_groups_of_failures_are_sorted_by_their_headings(ask):
+    assert 'href="/failures?order=host"' in ask("/failures").text
+    assert ask("/api/failures?order=host").json["groups"] == ask("/api/failures").json["groups"]
+    assert ask("/api/failures?order=speed").status == 400
