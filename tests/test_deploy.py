@@ -49,7 +49,7 @@ def named_commands():
     yield compose()["services"]["scrapy"]["command"]
     text = (ROOT / "docs" / "deploy.md").read_text("utf-8")
     for language, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-        for line in () if language else block.splitlines():
+        for line in block.splitlines() if language == "shell" else ():
             if match := re.match(r"(?:.* run --rm )?scrapy ([a-z].*)", line):
                 yield shlex.split(match[1], comments=True)
 

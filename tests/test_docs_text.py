@@ -25,7 +25,7 @@ from spiders.news import NewsSpider
 
 ROOT = Path(__file__).parents[1]
 LINKED = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "cleaning/README.md"))]
-SHOWN = {"", "ini", "message", "python", "sh", "sql", "sql postgresql", "sql sqlite", "text", "toml"}
+SHOWN = {"ini", "message", "python", "sh", "shell", "sql", "sql postgresql", "sql sqlite", "text", "toml"}
 # Pages whose pieces of Python are run by tests of their own.
 PYTHON_ELSEWHERE = {
     "adapters.md": "cleaning/adapters/test_tables.py",

@@ -1,10 +1,12 @@
 """Pictures of the web page and of `make demo`, and what axe-core says of each page.
 
     python tests/research/pictures.py demo docs/pictures
+    python tests/research/pictures.py story docs/pictures
     python tests/research/pictures.py pages FOLDER [--database URL]
 
 `demo` runs the demo in a terminal of its own and writes demo.svg, a recording that moves, and pictures of the web page
-over its database: all pictures in docs/pictures come from it. `pages` takes each page of a database, at the width of a
+over its database. `story` shows a made-up news page beside its blocks, in light and dark. All pictures in docs/pictures
+come from these two. `pages` takes each page of a database, at the width of a
 phone and at 1,400 pixels, in light and dark colours, and writes axe.json with what axe-core finds; it ends with exit
 code 1 if a page has one, or does not fit. Both need Chromium and the extra `dev`.
 """
@@ -177,6 +179,34 @@ def show_demo(folder):
             page.screenshot(path=folder / "original.png")
 
 
+STORY = Path(__file__).parents[2] / "docs" / "examples" / "story" / "page.html"
+STORY_PAGE = """<!doctype html><meta charset="utf-8"><style>
+:root{{--paper:#fff;--ink:#1a1c1f;--line:#c9d0d6}}
+@media (prefers-color-scheme:dark){{:root{{--paper:#16191c;--ink:#e8eaed;--line:#3a4147}}}}
+body{{margin:0;padding:20px;background:var(--paper);color:var(--ink);font:600 19px/1.3 system-ui,"DejaVu Sans";
+display:grid;grid-template-columns:1fr 1fr;gap:10px 24px}}
+p{{margin:0}} iframe{{width:100%;height:640px;border:1px solid var(--line);border-radius:8px}}
+iframe:first-of-type{{zoom:.8;height:800px}}
+</style><p>A page</p><p>What Blocksieve keeps of it (green), and why it drops the rest</p>
+<iframe src="{page}"></iframe><iframe src="{explanation}"></iframe>"""
+
+
+def show_story(folder):
+    """Write pictures of a page beside the explanation of its blocks."""
+    with tempfile.TemporaryDirectory(prefix="blocksieve-") as place, opened_browser() as browser:
+        explanation = Path(place) / "explanation.html"
+        command = [sys.executable, "-m", "scrapy", "explain", str(STORY), "--html", str(explanation)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=STORY.parents[3])
+        beside = Path(place) / "story.html"
+        beside.write_text(STORY_PAGE.format(page=STORY.as_uri(), explanation=explanation.as_uri()), "utf-8")
+        for colours in ("light", "dark"):
+            page = browser.new_page(viewport={"width": 1_400, "height": 710}, color_scheme=colours)
+            page.goto(beside.as_uri(), wait_until="load")
+            page.frames[-1].locator("#block-0").evaluate("block => block.scrollIntoView()")
+            page.screenshot(path=folder / f"story-{colours}.png")
+            page.close()
+
+
 def show_pages(folder, url):
     """Write a picture of each page in each look, and axe.json; return how many findings there are."""
     report = []
@@ -243,13 +273,13 @@ def ask(site, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("demo", "pages"))
+    parser.add_argument("what", choices=("demo", "story", "pages"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--database", default="sqlite:///blocks.db", metavar="URL", help="default: blocks.db")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    if options.what == "demo":
-        show_demo(options.folder)
+    if options.what != "pages":
+        (show_demo if options.what == "demo" else show_story)(options.folder)
         return
     report = show_pages(options.folder, options.database)
     bad = [picture for picture in report if picture["violations"] or picture["too_wide"]]

@@ -49,12 +49,12 @@ def _blocks():
 
 @cache
 def commands():
-    """Return the lines of all blocks without a language, each with its page; those with the same words once.
+    """Return the lines of all blocks of commands, each with its page; those with the same words once.
 
     A line that ends with a backslash goes on in the next one.
     """
     lines = {}
-    for block in blocks(""):
+    for block in blocks("shell"):
         for line in filter(None, map(str.strip, block.text.replace("\\\n", " ").splitlines())):
             lines.setdefault(tuple(shlex.split(line, comments=True)), (block.page, line))
     return list(lines.values())
