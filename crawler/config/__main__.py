@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SETTINGS_HEAD = """# Settings
 
-`python -m crawler.config > docs/settings.md` writes this page from the declarations. Do not edit it by hand.
+<!-- `python -m crawler.config > docs/settings.md` writes this page. Do not edit it by hand. -->
 
 Set these settings like Scrapy's: in a settings module or with `-s NAME=VALUE` on the command line. A bad value stops
 the crawl before it starts; the message names the setting, its value and what it takes. A name on the command line that

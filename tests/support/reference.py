@@ -23,21 +23,22 @@ from crawler.storage.schema import prepare_schema
 from crawler.storage.tables import ONLY_ON, metadata
 
 ROOT = Path(__file__).parents[2]
-WRITER = "`python tests/support/reference.py` writes this page from {source}. Do not edit it by hand."
+WRITER = "<!-- `python tests/support/reference.py` writes this page. Do not edit it by hand. -->"
 COMMANDS_HEAD = f"""# Commands
 
-{WRITER.format(source="what the commands declare")} A command with `--help` prints the same.
+{WRITER}
 
-Every command also takes Scrapy's options: `-s NAME=VALUE` sets a [setting](settings.md), `-L LEVEL` the log level, and
-`--nolog` and `--logfile FILE` say where the log goes. Values in capital letters are yours to fill in.
+A command with `--help` prints what stands here. Every command also takes Scrapy's options: `-s NAME=VALUE` sets a
+[setting](settings.md), `-L LEVEL` the log level, and `--nolog` and `--logfile FILE` say where the log goes. Values in
+capital letters are yours to fill in.
 """
 SCHEMA_HEAD = f"""# Schema
 
-{WRITER.format(source="[tables.py](../crawler/storage/tables.py)")}
+{WRITER}
 
-[database.md](database.md) says what the tables and columns are for, and has queries. Programs should read the views:
-the tables may change with any version of the schema. Where the databases name a type differently, SQLite's name comes
-first.
+These are the views and tables of a database, with their columns. [database.md](database.md) says what they are for,
+and has queries. Programs should read the views: the tables may change with any version of the schema. Where the
+databases name a type differently, SQLite's name comes first.
 """
 DIALECTS = {"SQLite": sqlite.dialect(), "PostgreSQL": postgresql.dialect()}
 COLUMNS = ["", "| column | type | |", "| --- | --- | --- |"]
