@@ -159,7 +159,8 @@ class CleaningSettings(Theme):
         NO_PROFILE,
         one_of((NO_PROFILE, *PROFILES)),
         "The system of a paper: it sets the method with its options, de-duplication and what the database holds, "
-        "see [papers.md](papers.md). A setting that contradicts it is refused, unless its priority is lower.",
+        "see [the page on the papers' systems](papers.md). A setting that contradicts it is refused, unless its "
+        "priority is lower.",
     )
     cleaning_method: str = option("default", _method_name(), "Cleaning method that decides on blocks.")
     cleaning_options: Mapping[str, Any] = option(
@@ -171,7 +172,7 @@ class CleaningSettings(Theme):
         False,
         switch(),
         "Store the main text of each page as Markdown, and where each block stands: headings, lists, tables, code, "
-        "links. [structure.md](structure.md#in-a-crawl) says how to read it and what it costs.",
+        "links. [The page on structure](structure.md#in-a-crawl) says how to read it and what it costs.",
     )
     cleaning_processes: int = option(
         0, integer(0, 256), "Number of extra processes that clean pages. 0 cleans in the process of the crawl."
@@ -338,7 +339,9 @@ class RevisitSettings(Theme):
         0, integer(0, 1_000_000_000), "Largest number of visits of `scrapy recrawl` in 24 hours. 0 sets no limit."
     )
     sites_file: str = option(
-        "sites.toml", text(), "File of sites for `scrapy sites`, see [deploy.md](deploy.md#a-file-of-sites)."
+        "sites.toml",
+        text(),
+        "File of sites for `scrapy sites`, see [the page on deployment](deploy.md#a-file-of-sites).",
     )
     parallel_crawls: int = option(
         8,
@@ -455,7 +458,7 @@ class MonitoringSettings(Theme):
         "",
         text(_check_webhook, "an http or https URL"),
         "URL to which a crawl posts JSON at its end about each new condition of a site, and once when it is over. See "
-        "[watching.md](watching.md#alerts).",
+        "[the page on watching a crawl](watching.md#alerts).",
     )
     alert_command: str = option(
         "",

@@ -89,7 +89,7 @@ one command, in which the methods take turns on each page:
 ![F1 against cost]({plot})
 
 The published methods follow their papers to the letter, oddities included, as far as the papers describe them;
-[cleaning/README.md](../cleaning/README.md) gives their formulas, their sources and our interpretations.
+[the description of cleaning](../cleaning/README.md) gives their formulas, their sources and our interpretations.
 
 {notes}
 {beside}

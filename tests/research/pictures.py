@@ -248,8 +248,18 @@ def choose_paths(site):
         "malformed": "/search?q=%22",
     }
     paths |= {
-        name: f"/{name}" for name in ("sites", "search", "families", "failures", "schedule", "settings", "crawls")
+        name: f"/{name}"
+        for name in ("sites", "search", "families", "failures", "schedule", "settings", "crawls", "changes", "copies")
     }
+    if crawls := ask(site, "/api/crawls")["crawls"]:
+        paths["crawl"] = f"/crawls/{crawls[0]['id']}"
+    if pairs := ask(site, "/api/copies")["pairs"]:
+        between = f"/copies/{pairs[0]['original']}/{pairs[0]['site']}"
+        pair = ask(site, f"/api{between}")["copies"][0]
+        paths |= {
+            "copies-of-site": between,
+            "beside": f"/pages/{pair['copy']['id']}/beside/{pair['original']['id']}",
+        }
     for language, word in WORDS.items():
         query = urlencode({"q": word, "language": language})
         if pages := ask(site, f"/api/search?{query}")["pages"]:
@@ -258,6 +268,9 @@ def choose_paths(site):
                 f"search-{language}": f"/search?{query}",
                 f"page-{language}": f"/pages/{number}",
                 f"original-{language}": f"/pages/{number}/original",
+                f"changes-{language}": f"/pages/{number}/changes",
+                f"duplicates-{language}": f"/pages/{number}/duplicates",
+                f"metadata-{language}": f"/pages/{number}/metadata",
                 f"methods-{language}": f"/pages/{number}/methods?other=pab",
                 f"site-{language}": f"/sites/{pages[0]['site']}",
             }

@@ -36,9 +36,9 @@ SCHEMA_HEAD = f"""# Schema
 
 {WRITER}
 
-These are the views and tables of a database, with their columns. [database.md](database.md) says what they are for,
-and has queries. Programs should read the views: the tables may change with any version of the schema. Where the
-databases name a type differently, SQLite's name comes first.
+These are the views and tables of a database, with their columns. [The page on databases](database.md) says what they
+are for, and has queries. Programs should read the views: the tables may change with any version of the schema. Where
+the databases name a type differently, SQLite's name comes first.
 """
 DIALECTS = {"SQLite": sqlite.dialect(), "PostgreSQL": postgresql.dialect()}
 COLUMNS = ["", "| column | type | |", "| --- | --- | --- |"]
