@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -75,16 +76,17 @@ class Cluster:
     def frozen(self):
         """Stop all processes of the server meanwhile: it accepts connections and does not answer."""
         main = int((self.data / "postmaster.pid").read_text().splitlines()[0])
-        # The main process first, so that it starts no other meanwhile.
-        os.kill(main, signal.SIGSTOP)
-        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
-        stopped = [main, *map(int, children)]
+        stopped = [main]
         try:
-            for process_id in stopped[1:]:
+            # The main process first: once it is stopped, it starts no process and no process ID becomes free.
+            os.kill(main, signal.SIGSTOP)
+            _await_stopped(main)
+            for process_id in map(int, Path(f"/proc/{main}/task/{main}/children").read_text().split()):
                 os.kill(process_id, signal.SIGSTOP)
+                stopped.append(process_id)
             yield
         finally:
-            for process_id in stopped:
+            for process_id in reversed(stopped):
                 os.kill(process_id, signal.SIGCONT)
 
     def is_running(self):
@@ -134,6 +136,14 @@ def answers(url):
     except psycopg.OperationalError:
         return False
     return True
+
+
+def _await_stopped(process_id):
+    """Wait until a process sent `SIGSTOP` is stopped: until then it may start and reap others."""
+    end = time.monotonic() + 60
+    while Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        assert time.monotonic() < end, f"process {process_id} was sent SIGSTOP and goes on"
+        time.sleep(0.01)
 
 
 def _owner():
