@@ -20,7 +20,7 @@ from crawler.errors import CrawlerError, NotStoredError, QueryError, StoreError
 from crawler.redact import redact_text
 from crawler.storage.database import read_transaction
 from crawler.web.api import DESCRIPTION_PATH, describe_api
-from crawler.web.guard import FRAME_POLICY, Access, Guard
+from crawler.web.guard import FEED_PATH, FRAME_POLICY, Access, Guard
 from crawler.web.live import LiveFigures
 from crawler.web.records import ChangesQuestion, Problem, Question
 from crawler.web.render import Renderer, read_static
@@ -90,7 +90,7 @@ def make_app(engine: Engine, settings: BaseSettings, access: Access) -> ASGIApp:
     original = _guarded(_original(answering), renderer.problem)
     routes += [
         Route(DESCRIPTION_PATH, _description(answering.views)),
-        Route("/changes.atom", _guarded(_feed(answering, renderer), renderer.problem)),
+        Route(FEED_PATH, _guarded(_feed(answering, renderer), renderer.problem)),
         Route("/page", _guarded(_page_at_address(answering), renderer.problem)),
         Route("/pages/{page}/frame", original),
         Route("/live", live.stream),

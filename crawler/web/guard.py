@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _TOKEN_CHARS_MIN = 16
 _COOKIE = "blocksieve"
 _METHODS = ("GET", "HEAD")
+FEED_PATH = "/changes.atom"
+_FEED_KEY = "key"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 # Also what a sandboxed frame may do: nothing. Its own policy names the one style sheet.
 FRAME_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; base-uri 'none'; sandbox"
@@ -90,6 +92,14 @@ class Access:
         """Return what a browser keeps in place of the token; it is worth nothing once the server has ended."""
         return hmac.new(self._key, token.encode(), sha256).hexdigest()
 
+    @property
+    def feed_key(self) -> str | None:
+        """What opens the feed, and nothing else, in an address: most readers of feeds send no token of their own.
+
+        It is the same as long as the token is; None if there is no token.
+        """
+        return None if self.token is None else hmac.new(self.token.encode(), FEED_PATH.encode(), sha256).hexdigest()
+
     def admits(self, headers: Headers) -> bool:
         """Return True if a request shows the token, or the cookie that stands for it."""
         scheme, _, credentials = headers.get("authorization", "").partition(" ")
@@ -111,7 +121,7 @@ class Guard:
         if scope["type"] != "http":
             return
         nonce = secrets.token_urlsafe(16)
-        scope.setdefault("state", {})["nonce"] = nonce
+        scope.setdefault("state", {}).update(nonce=nonce, feed_key=self._access.feed_key)
         refusal = self._refusal(scope)
 
         async def send_safely(message: Message) -> None:
@@ -135,10 +145,20 @@ class Guard:
             return PlainTextResponse(f"this server is not {name!r}; start it with --host NAME", 421)
         if (token := _token_in(scope)) is not None and self._access.token is not None:
             return self._enter(scope, token)
-        if not self._access.admits(headers):
+        if not (self._opens_feed(scope) or self._access.admits(headers)):
             sentence = "a token is needed: open the address that `scrapy serve` printed"
             return PlainTextResponse(sentence, 401, {"WWW-Authenticate": "Bearer"})
         return None
+
+    def _opens_feed(self, scope: Scope) -> bool:
+        """Return True if the address is that of the feed with its key, which leaves the question."""
+        key = self._access.feed_key
+        if key is None or scope["path"] != FEED_PATH:
+            return False
+        parameters = _parameters(scope)
+        rest = [(name, value) for name, value in parameters if name != _FEED_KEY]
+        scope["query_string"] = urlencode(rest).encode("latin-1")
+        return any(name == _FEED_KEY and _equal(value, key) for name, value in parameters)
 
     def _enter(self, scope: Scope, token: str) -> Response:
         """Exchange the token of an address for a cookie, so that the token leaves the address."""

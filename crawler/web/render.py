@@ -148,7 +148,8 @@ class Renderer:
     def feed(self, request: Request, question: ChangesQuestion, answer: ChangesAnswer) -> str:
         """Return the Atom feed of an answer; its addresses are those under which the server was asked."""
         template = self._environment.get_template("changes.atom.j2")
-        return template.render(it=answer, asked=question, base=str(request.base_url).rstrip("/"))
+        base = str(request.base_url).rstrip("/")
+        return template.render(it=answer, asked=question, base=base, feed_key=request.state.feed_key)
 
     def problem(self, request: Request, status: int, sentence: str) -> Response:
         """Return the page that says why there is no answer."""
@@ -285,7 +286,7 @@ def _dict_with(values: Mapping[str, Any], name: str, value: Any) -> dict[str, An
 
 
 def _context(request: Request) -> dict[str, Any]:
-    return {"nonce": request.state.nonce, "path": request.url.path}
+    return {"nonce": request.state.nonce, "feed_key": request.state.feed_key, "path": request.url.path}
 
 
 def _segment(text: str) -> str:

@@ -1,6 +1,9 @@
 """The application: static files, headers, and who may ask."""
 
 import re
+from urllib.parse import quote
+
+from lxml import etree, html
 
 
 def test_an_unknown_address_is_a_page_and_static_files_have_versions(ask):
@@ -34,3 +37,24 @@ def test_a_token_is_asked_for_everywhere_and_leaves_the_address(ask_with_token):
     assert "letters" not in cookie
     assert ask_with_token("/", {"Cookie": cookie.partition(";")[0]}).status == 200
     assert ask_with_token("/", {"Cookie": "blocksieve=x"}).status == 401
+
+
+def test_the_feed_opens_by_a_key_in_its_address_that_opens_nothing_else(ask_with_token):
+    bearer = {"Authorization": "Bearer a token of many letters"}
+    page = html.document_fromstring(ask_with_token("/changes?kind=new", bearer).text)
+    feed = page.xpath("string(//link[@type='application/atom+xml']/@href)")
+    assert feed.startswith("/changes.atom?kind=new&key=")
+    answer = ask_with_token(feed)
+    assert answer.status == 200
+    key = feed.partition("key=")[2]
+    links = etree.fromstring(answer.body).xpath("//*[@rel='self']/@href")
+    assert links[0].endswith(f"/changes.atom?kind=new&key={key}")
+    addresses = ("/changes.atom", "/changes.atom?key=", "/changes.atom?key=\u00e9", f"/changes?key={key}")
+    addresses += (f"/api/changes?key={key}", f"/changes.atom?token={key}", f"/changes.atom/../?key={key}")
+    assert {ask_with_token(quote(address, safe="/?=&.")).status for address in addresses} == {401}
+    assert ask_with_token(f"/changes.atom?key={key}&kind=wrong").status == 400
+
+
+def test_a_server_without_a_token_has_no_key_for_its_feed(ask):
+    page = html.document_fromstring(ask("/changes").text)
+    assert page.xpath("string(//link[@type='application/atom+xml']/@href)") == "/changes.atom"
