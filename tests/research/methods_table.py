@@ -12,7 +12,8 @@ from provenance import Stamp
 from cleaning import METHODS
 
 NEWS, MIXED = "fundus-dev", "wcxb-dev"
-_LINE, _LABEL = 0.04, 0.2  # shares of a panel's height and width: labels that would meet stand one above the other
+# Shares of a panel's height and width. Labels that would meet stand one below the other.
+_LINE, _CHARACTER, _GAP = 0.045, 0.0165, 0.03
 TITLES = {NEWS: "news, 4-gram F1", MIXED: "mixed pages, word F1"}
 
 # Each method in a sentence or two.
@@ -262,26 +263,69 @@ def draw(path, results):
     from matplotlib.figure import Figure  # noqa: PLC0415 — as above
 
     with rc_context({"svg.hashsalt": "blocksieve", "svg.fonttype": "none", "font.size": 9}):
-        figure = Figure(figsize=(9, 4.2), layout="constrained")
+        figure = Figure(figsize=(9, 4.6), layout="constrained")
         panels = figure.subplots(1, len(results), sharey=True)
         for panel, (name, of_set) in zip(panels, results.items(), strict=True):
             _panel(panel, of_set)
-            panel.set_title(TITLES[name])
+            panel.set_title(f"{TITLES[name]}\n{_message(of_set)}", fontsize=9)
             panel.set_xlabel("cost × lxml parse, without rendering")
         panels[0].set_ylabel("mean F1")
         figure.savefig(path, format="svg", metadata={"Date": None})
 
 
+def _message(of_set):
+    """Return what a panel shows: how far `default` is from the best of the others."""
+    own = of_set["default"]
+    name, best = max(
+        ((method, measured) for method, measured in of_set.items() if method != "default"),
+        key=lambda named: named[1].whole["f1"],
+    )
+    ahead = own.whole["f1"] - best.whole["f1"]
+    return f"default: {ahead:+.3f} beside {name}, at {own.cost / best.cost:.0%} of its cost"
+
+
 def _panel(panel, of_set):
-    points = sorted((measured.whole["f1"], measured.cost, method) for method, measured in of_set.items())
-    panel.scatter([cost for _, cost, _ in points], [f1 for f1, _, _ in points], s=18)
+    points = sorted(
+        ((measured.whole["f1"], measured.cost, method) for method, measured in of_set.items()), reverse=True
+    )
+    for label, color, drawn in _groups(of_set):
+        chosen = [(cost, f1) for f1, cost, method in points if method in drawn]
+        if chosen:
+            panel.scatter(*zip(*chosen, strict=True), s=18, color=color, label=label, zorder=3)
     panel.set_ylim(0, 1)
     panel.set_xlim(0, 1.25 * max(cost for _, cost, _ in points))
     panel.grid(alpha=0.3)
+    panel.legend(loc="lower left", fontsize=8)
     width = panel.get_xlim()[1]
-    heights = []
+    labels = []
     for f1, cost, method in points:
-        height = max([f1, *(other + _LINE for position, other in heights if abs(position - cost) < _LABEL * width)])
-        heights.append((cost, height))
-        place = (cost + 0.03 * width, height)
-        panel.annotate(method, (cost, f1), place, va="center", arrowprops={"arrowstyle": "-", "lw": 0.5, "shrinkA": 0})
+        left, right = _span(method, cost / width)
+        height = min(
+            [f1, *(low - _LINE for begin, end, low in labels if begin < right and left < end and low - _LINE < f1)]
+        )
+        labels.append((left, right, height))
+        panel.annotate(
+            method,
+            (cost, f1),
+            (left * width, height),
+            va="center",
+            weight="bold" if method == "default" else "normal",
+            arrowprops={"arrowstyle": "-", "lw": 0.5, "shrinkA": 0},
+        )
+
+
+def _groups(of_set):
+    """Return the groups of extractors: what they are, their colour, and their names."""
+    published = METHODS.keys() - {"default"}
+    return (
+        ("ours", "#006b4f", {"default"}),
+        ("published methods", "#6b8fb8", published),
+        ("public extractors", "#b8860b", of_set.keys() - published - {"default"}),
+    )
+
+
+def _span(method, place):
+    """Return where the label of a point begins and ends, as shares of the panel's width: right of it, or left."""
+    length = _CHARACTER * len(method)
+    left = place + _GAP if place + _GAP + length <= 1 else place - _GAP - length
+    return left, left + length
