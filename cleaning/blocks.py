@@ -125,6 +125,7 @@ class Reason(_ExplainedEnum):
     NO_MAIN = "no_main_block", "no block has what the method asks of a main one"
     TRUNCATED = "truncated", "beyond the limit on blocks (option max_blocks)"
     PAGE_DUPLICATE = "page_duplicate", "repeats an earlier block of the page"
+    TAUGHT = "taught", "dropped by what readers corrected on the site"
 
 
 # Before Python 3.12, it takes ten times as long to look a member up in its class.

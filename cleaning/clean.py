@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cleaning.blocks import Block
     from cleaning.leaves import Leaf
     from cleaning.metadata.statements import Statements
-    from cleaning.methods.method import Method
+    from cleaning.methods.method import Method, SiteJudge
     from cleaning.structure.nodes import StructureNode
 
 
@@ -43,47 +43,63 @@ def clean(
     *,
     method: str = "default",
     encoding: str | None = None,
+    site_model: SiteJudge | None = None,
     **options: Unpack[CleaningOptions],
 ) -> CleanPage:
     """Return every block of a page with its score and decision, and the page's metadata.
 
     `html` is the page as bytes (`encoding`: what the HTTP header declares), as text, or as a tree that was parsed
     before; a tree is never edited. A method that needs more than the tree (`needs` in METHODS) takes a Page that has
-    it. `options` are those of `cleaning.options.Options`. An empty page has no blocks.
+    it. `options` are those of `cleaning.options.Options`. An empty page has no blocks. Without `url`, the page's
+    address is the one that it states (canonical, `og:url`). The page keeps the tree for its structure
+    (`CleanPage.markdown`), which is read when it is first asked for.
 
-    Without `url`, the page's address is the one that it states (canonical, `og:url`).
+    `site_model`, a `cleaning.teaching.SiteModel`, has what readers corrected on other pages of the site. Where it does
+    not fit, the page is cleaned as without it (`CleanPage.taught`).
 
-    The page keeps the tree for its structure (`CleanPage.markdown`), which is read when it is first asked for.
-
-    Raises OptionError for an unknown method or option and for a page without what the method needs, LayoutError for
-    a layout of another page, PageError for a page that cannot be read (too large, binary).
+    Raises OptionError for an unknown method or option, for a page without what the method needs, and for a site's model
+    with a method that takes none; LayoutError for a layout of another page; PageError for a page that cannot be read
+    (too large, binary).
     """
     chosen = METHODS.find(method)
     checked_options = Options.read(options)
     page = html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=checked_options.max_bytes)
-    if chosen.needs and getattr(page, chosen.needs) is None:
-        raise OptionError(f"the method {method!r} needs the page's {chosen.needs}: {NEEDS[chosen.needs]}")
+    _expect_needs(page, method)
+    if site_model is not None:
+        expect_teachable(method)
     stated = read_statements(page.root)
     page = _with_address(page, stated)
-    result = decide_page(page, stated, chosen, checked_options)
+    result = decide_page(page, stated, chosen, checked_options, site_model)
     cut = [decision.block for decision in result.decisions] if chosen.cuts_leaves else _walked_blocks(page)
     if has_little_prose(cut) and (embedded := read_embedded(page, stated)) is not None:
         page = embedded
-        result = decide_page(page, stated, chosen, checked_options)
+        result = decide_page(page, stated, chosen, checked_options, site_model)
     kept = " ".join([decision.block.text for decision in kept_decisions(result.decisions)])
-    metadata = read_metadata(page, stated, kept)
     return CleanPage(
         page.url,
         method,
         page.encoding,
-        metadata,
+        read_metadata(page, stated, kept),
         tuple(result.decisions),
         page.parse_warnings,
         result.type,
         result.confidence,
         page.text_source,
         source=TreeSource(page, chosen, checked_options),
+        taught=result.taught,
     )
+
+
+def _expect_needs(page: Page, method: str) -> None:
+    needs = METHODS.find(method).needs
+    if needs and getattr(page, needs) is None:
+        raise OptionError(f"the method {method!r} needs the page's {needs}: {NEEDS[needs]}")
+
+
+def expect_teachable(method: str) -> None:
+    """Raise OptionError for a method that takes no model of a site."""
+    if METHODS.find(method).decide_taught is None:
+        raise OptionError(f"the method {method!r} cannot be taught: leave out the site's model, or use `default`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +147,15 @@ def _walked_blocks(page: Page) -> list[Block]:
     return [leaf.block for leaf in walk(page.root)]
 
 
-def decide_page(page: Page, stated: Statements, method: Method, options: Options) -> MethodResult:
-    """Return a method's decisions on a page, and the page's type if the method tells it."""
+def decide_page(
+    page: Page, stated: Statements, method: Method, options: Options, site_model: SiteJudge | None = None
+) -> MethodResult:
+    """Return a method's decisions on a page, and the page's type if the method tells it.
+
+    `site_model` is for methods with `decide_taught`.
+    """
+    if site_model is not None and method.decide_taught is not None:
+        return method.decide_taught(page, stated, options, site_model)
     if method.decide_page is not None:
         return method.decide_page(page, stated, options)
     return MethodResult([decided.decision for decided in decide_leaves(page, method, options)])

@@ -32,7 +32,7 @@ PLAIN_WORDS = frozenset(
     backend base blocks blocksieve board browser build
     calibration candidates card changes check chunks classifier columns compare comparison completion config context
     copies
-    database datatrove date decide default demo descriptions detection diff discovery domains draw dropped
+    database datatrove date decide default demo descriptions detection diff discovery domains draft draw dropped
     elements embedded env errors exit explain explanation export exposition extract
     facets failures feed feeds fetch fetching file files filter filters finish fit folds footnotes formats formulas
     fragment
@@ -45,10 +45,10 @@ PLAIN_WORDS = frozenset(
     options output overview
     parallel pauses postgresql processing progress prose proxy prune
     queries query quotes
-    reading record records redact redirects render rendering reports requests response retry revalidation routes
-    rows run
+    reading record records redact redirects regression render rendering reports requests response retry revalidation
+    routes rows run
     schedule scheduler search segments serialize serve shipped sources sqlite states status step steps storage summary
-    tables terminal throttling title titles training truth
+    tables teaching terminal throttling title titles training truth
     upgrade urls
     values views visibility
     warc web word work worker workers

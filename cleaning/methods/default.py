@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cleaning.classifier.model import Model, Prediction
     from cleaning.leaves import Leaf
     from cleaning.metadata.statements import Statements
+    from cleaning.methods.method import SiteJudge
     from cleaning.options import Options
 
 # The attribute tokens of an element that is hidden and has no name by which a script could show it.
@@ -48,6 +49,7 @@ def trained_method(load: Callable[[], Model]) -> Method:
         decide_page=trained.decide_page,
         cuts_leaves=True,
         scale="probability of being main text, 0 to 1",
+        decide_taught=trained.decide_taught,
     )
 
 
@@ -86,11 +88,40 @@ class _TrainedMethod:
             return MethodResult([])
         prediction = self._predict(page, stated, within)
         decisions = _without_hidden(within, decide(within, prediction, options))
-        beyond = [Decision(block, 0.0, Reason.TRUNCATED) for block in whole.blocks[options.max_blocks :]]
-        return MethodResult(decisions + beyond, prediction.type, prediction.confidence)
+        return MethodResult(decisions + _beyond(whole, options), prediction.type, prediction.confidence)
+
+    def decide_taught(self, page: Page, stated: Statements, options: Options, site_model: SiteJudge) -> MethodResult:
+        """Return the decisions on a page by the trained scores and the model of its site, if that fits the page."""
+        whole = read_leaf_table(page.root)
+        within = whole.head(options.max_blocks)
+        if not within.blocks:
+            return MethodResult([])
+        prediction = self._predict(page, stated, within)
+        decisions = _without_hidden(within, decide(within, prediction, options))
+        scores = site_model.judge(within, prediction.scores, page.url)
+        taught = None
+        if scores is not None:
+            untaught = decisions
+            decisions = _without_hidden(within, decide(within, prediction._replace(scores=scores), options))
+            taught = _name_taught(decisions, untaught)
+        return MethodResult(decisions + _beyond(whole, options), prediction.type, prediction.confidence, taught)
 
     def _predict(self, page: Page, stated: Statements, table: LeafTable) -> Prediction:
         return self._load().predict(table, read_signals(page, stated))
+
+
+def _beyond(whole: LeafTable, options: Options) -> list[Decision]:
+    """Return the decisions on the blocks that are not scored."""
+    return [Decision(block, 0.0, Reason.TRUNCATED) for block in whole.blocks[options.max_blocks :]]
+
+
+def _name_taught(decisions: list[Decision], untaught: list[Decision]) -> frozenset[int]:
+    """Return the positions of the blocks that are decided otherwise; those that are dropped get TAUGHT as reason."""
+    changed = [number for number, before in enumerate(untaught) if before.kept != decisions[number].kept]
+    for number in changed:
+        if not decisions[number].kept:
+            decisions[number] = replace(decisions[number], reason=Reason.TAUGHT)
+    return frozenset(changed)
 
 
 def _without_hidden(table: LeafTable, decisions: list[Decision]) -> list[Decision]:

@@ -7,7 +7,7 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from cleaning.declare import did_you_mean
 from cleaning.errors import OptionError
@@ -16,18 +16,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from importlib.metadata import EntryPoint
 
+    import numpy as np
+
     from cleaning.blocks import Decision, Page, PageType
+    from cleaning.leaf_table import LeafTable
     from cleaning.leaves import Leaf
     from cleaning.metadata.statements import Statements
     from cleaning.options import Options
 
 
+class SiteJudge(Protocol):
+    """What readers have taught about a site: `cleaning.teaching.SiteModel` is one."""
+
+    def judge(self, table: LeafTable, scores: np.ndarray, url: str | None = None) -> np.ndarray | None:
+        """Return the scores (n) of a page's n blocks in place of the trained ones; None if it does not fit the page."""
+
+
 class MethodResult(NamedTuple):
-    """A method's decisions on a page; `type` and `confidence` (0 to 1) are None for methods that tell no page type."""
+    """A method's decisions on a page; `type` and `confidence` (0 to 1) are None for methods that tell no page type.
+
+    `taught` has the positions of the blocks that a site's model decides otherwise; None without a model that fits.
+    """
 
     decisions: list[Decision]
     type: PageType | None = None
     confidence: float | None = None
+    taught: frozenset[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +53,8 @@ class Method:
     leaves, and are not called for a page without leaves. `needs` names a field of `Page` that the method cannot do
     without. `decide_page`, if any, is a faster way to the same decisions. `cuts_leaves` says that `segment` returns the
     leaves of the walk (`cleaning.leaves.walk`) as they are: the page's structure is then read without cutting it again.
-    `scale` says to readers what a score means.
+    `scale` says to readers what a score means. `decide_taught` decides as the model of the page's site says; None for
+    a method that cannot be taught.
     """
 
     segment: Callable[[Page, Options], list[Leaf]]
@@ -50,6 +65,7 @@ class Method:
     decide_page: Callable[[Page, Statements, Options], MethodResult] | None = None
     cuts_leaves: bool = False
     scale: str = "on the method's own scale"
+    decide_taught: Callable[[Page, Statements, Options, SiteJudge], MethodResult] | None = None
 
 
 ENTRY_POINTS = "blocksieve.methods"

@@ -1,0 +1,152 @@
+"""Corrections: a reader's marks on the blocks of a page, with all that a site's model learns from.
+
+They hold signatures and digests, and no text: a file of them can be kept beside a project's code. Each line is a page
+as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from cleaning.errors import AnnotationError
+from cleaning.teaching.signatures import BlockSignature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Self
+
+_FORMAT = 1
+_MAX_BLOCKS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedBlock:
+    """A block of a corrected page: its trained score, the decision on it, and what the reader says.
+
+    `mark` is True for "keep", False for "drop", and None for a block that the reader did not mark.
+    """
+
+    signature: BlockSignature
+    words: int
+    score: float
+    kept: bool
+    mark: bool | None = None
+
+    @property
+    def right(self) -> bool:
+        """What should happen to the block: the reader's mark, or else the decision."""
+        return self.kept if self.mark is None else self.mark
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedPage:
+    """The marks of a reader on a page.
+
+    On a page that the reader `finished`, the blocks without a mark are right as they are; on another page they say
+    nothing. `corrected_at` is a time in ISO 8601. `model` is the SHA-256 of the trained model that gave the scores.
+    """
+
+    url: str
+    reader: str
+    corrected_at: str
+    model: str
+    blocks: tuple[CorrectedBlock, ...] = field(repr=False)
+    finished: bool = True
+
+    @property
+    def marked(self) -> int:
+        """The number of blocks whose decision the reader changed."""
+        return sum(block.right != block.kept for block in self.blocks)
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the page as values for JSON; the signatures' elements are listed once."""
+        elements = list(dict.fromkeys(block.signature.elements for block in self.blocks))
+        numbers = {text: number for number, text in enumerate(elements)}
+        rows = [
+            [
+                numbers[block.signature.elements],
+                *block.signature[1:],
+                block.words,
+                round(block.score, 4),
+                block.kept,
+                block.mark,
+            ]
+            for block in self.blocks
+        ]
+        return {
+            "format": _FORMAT,
+            "url": self.url,
+            "reader": self.reader,
+            "corrected_at": self.corrected_at,
+            "model": self.model,
+            "finished": self.finished,
+            "elements": elements,
+            "blocks": rows,
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return the page of a record. Raises AnnotationError for one that `to_record` does not write."""
+        try:
+            if record["format"] != _FORMAT:
+                raise AnnotationError(f"format {record['format']!r} is unknown; this version reads format {_FORMAT}")
+            texts = [record[name] for name in ("url", "reader", "corrected_at", "model")]
+            if not all(isinstance(text, str) for text in texts) or not isinstance(record["finished"], bool):
+                raise AnnotationError("url, reader, corrected_at and model are texts, finished is true or false")
+            blocks = tuple(_read_block(row, record["elements"]) for row in record["blocks"][:_MAX_BLOCKS])
+        except (KeyError, TypeError, IndexError, ValueError) as error:
+            if isinstance(error, AnnotationError):
+                raise
+            raise AnnotationError(f"it is not the record of a corrected page: {error!r}") from error
+        url, reader, corrected_at, model = texts
+        return cls(url, reader, corrected_at, model, blocks, record["finished"])
+
+
+def correct(page: CorrectedPage, marks: Mapping[int, bool]) -> CorrectedPage:
+    """Return the page with marks on some blocks, by their positions.
+
+    Raises AnnotationError for a position that the page does not have.
+    """
+    wrong = [position for position in marks if not 0 <= position < len(page.blocks)]
+    if wrong:
+        raise AnnotationError(f"there is no block {wrong[0]}; the page has blocks 0 to {len(page.blocks) - 1}")
+    blocks = tuple(
+        replace(block, mark=marks[position]) if position in marks else block
+        for position, block in enumerate(page.blocks)
+    )
+    return replace(page, blocks=blocks)
+
+
+def write_corrections(pages: Iterable[CorrectedPage]) -> str:
+    """Return the text of a file: a line of JSON for each page."""
+    return "".join(f"{json.dumps(page.to_record(), ensure_ascii=False)}\n" for page in pages)
+
+
+def read_corrections(text: str) -> list[CorrectedPage]:
+    """Return the pages of a file. Raises AnnotationError, which names the line, for one that is not a page."""
+    pages = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            if not isinstance(record, dict):
+                raise AnnotationError("it is not a JSON object")
+            pages.append(CorrectedPage.from_record(record))
+        except ValueError as error:
+            raise AnnotationError(f"line {number}: {error}") from error
+    return pages
+
+
+def _read_block(row: Sequence[Any], elements: Sequence[str]) -> CorrectedBlock:
+    number, shape, place, text, words, score, kept, mark = row
+    signature = BlockSignature(elements[number], shape, place, text)
+    if not all(isinstance(part, str) for part in signature) or not isinstance(kept, bool):
+        raise AnnotationError(f"the block {row!r:.100} is not one of a corrected page")
+    if mark is not None and not isinstance(mark, bool):
+        raise AnnotationError(f"the mark of a block is {mark!r}; it is true, false or null")
+    if not 0 <= float(score) <= 1 or int(words) < 0:
+        raise AnnotationError(f"a block has the score {score!r} and {words!r} words; the score is 0 to 1")
+    return CorrectedBlock(signature, int(words), float(score), kept, mark)
