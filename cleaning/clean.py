@@ -69,11 +69,7 @@ def clean(
         expect_teachable(method)
     stated = read_statements(page.root)
     page = _with_address(page, stated)
-    result = decide_page(page, stated, chosen, checked_options, site_model)
-    cut = [decision.block for decision in result.decisions] if chosen.cuts_leaves else _walked_blocks(page)
-    if has_little_prose(cut) and (embedded := read_embedded(page, stated)) is not None:
-        page = embedded
-        result = decide_page(page, stated, chosen, checked_options, site_model)
+    page, result = _decide_text(page, stated, chosen, checked_options, site_model)
     kept = " ".join([decision.block.text for decision in kept_decisions(result.decisions)])
     return CleanPage(
         page.url,
@@ -125,6 +121,17 @@ class TreeSource:
             marks = marks_of_leaves(walked, decide_leaves(self.page, self.method, self.options), quotes)
         mark_headline(marks, title)
         return read_structure(self.page, marks)
+
+
+def _decide_text(
+    page: Page, stated: Statements, method: Method, options: Options, site_model: SiteJudge | None
+) -> tuple[Page, MethodResult]:
+    """Return the decisions on a page, and the page: a copy with its embedded prose if it shows none."""
+    result = decide_page(page, stated, method, options, site_model)
+    cut = [decision.block for decision in result.decisions] if method.cuts_leaves else _walked_blocks(page)
+    if not has_little_prose(cut) or (embedded := read_embedded(page, stated)) is None:
+        return page, result
+    return embedded, decide_page(embedded, stated, method, options, site_model)
 
 
 def text_page(page: Page) -> Page:
