@@ -55,7 +55,7 @@ def clean(
     (`CleanPage.markdown`), which is read when it is first asked for.
 
     `site_model`, a `cleaning.teaching.SiteModel`, has what readers corrected on other pages of the site. Where it does
-    not fit, the page is cleaned as without it (`CleanPage.taught`).
+    not fit, the page is cleaned as without it (`CleanPage.fits_site`).
 
     Raises OptionError for an unknown method or option, for a page without what the method needs, and for a site's model
     with a method that takes none; LayoutError for a layout of another page; PageError for a page that cannot be read
@@ -82,7 +82,8 @@ def clean(
         result.confidence,
         page.text_source,
         source=TreeSource(page, chosen, checked_options),
-        taught=result.taught,
+        fits_site=None if site_model is None else result.taught is not None,
+        taught=result.taught or frozenset(),
     )
 
 

@@ -47,6 +47,7 @@ from crawler.storage.reclean import (
     read_reclean_progress,
 )
 from crawler.storage.store import PageState, Store
+from crawler.teaching.records import read_site_model
 from crawler.urls import known_url
 from crawler.workers.pool import WorkerPool
 from crawler.workers.tasks import FingerprintTask, PageToClean, parse_again
@@ -81,6 +82,7 @@ class RecleanPlan:
     `limit` is the largest number of pages; None means all. Each page must be cleaned within `seconds`. A `dry_run`
     stores nothing, and no later run continues it. `templates` are the known ones; others are learned if the method
     needs them. With `structure` the structure of all pages is stored; without it, only stored structures are renewed.
+    `site_models` are the models of sites in JSON; None stands for those of the database.
     """
 
     job: RecleanJob
@@ -91,6 +93,7 @@ class RecleanPlan:
     dry_run: bool = False
     templates: Mapping[str, frozenset[int]] = field(default_factory=dict)
     structure: bool = False
+    site_models: Mapping[str, str] | None = None
 
 
 class SkipReason(StrEnum):
@@ -439,6 +442,7 @@ class RecleanRun:
         self._pool = pool
         self._result = result
         self._templates = dict(plan.templates)
+        self._site_models: dict[str, str | None] = {}
 
     async def run(self, after_page: int, report: Callable[[int, int], None]) -> None:
         total = await asyncio.to_thread(self._count, after_page)
@@ -487,6 +491,8 @@ class RecleanRun:
         to_clean = replace(to_clean, method=cleaning.method, options=dict(cleaning.options))
         if METHODS[cleaning.method].needs == "template":
             to_clean = replace(to_clean, template=self._template_of(page.site))
+        if METHODS[cleaning.method].decide_taught is not None:
+            to_clean = replace(to_clean, site_model=self._model_of(page.site))
         return _PageInWork(page, asyncio.ensure_future(self._pool.run(to_clean)), cleaning)
 
     def _template_of(self, site: str) -> frozenset[int]:
@@ -498,6 +504,14 @@ class RecleanRun:
                 applied = replace(learned, applied=True)
                 self._store.write(lambda connection: write_template(connection, applied))
         return self._templates[site]
+
+    def _model_of(self, site: str) -> str | None:
+        """Return the model of a site, read at its first page; None if it has none."""
+        if self._plan.site_models is not None:
+            return self._plan.site_models.get(site)
+        if site not in self._site_models:
+            self._site_models[site] = self._store.read(partial(read_site_model, site=site))
+        return self._site_models[site]
 
     async def _finish(self, batch: Sequence[_PageInWork]) -> None:
         recleaned = [page for in_work in batch if (page := await self._recleaned(in_work)) is not None]

@@ -42,8 +42,8 @@ class CleanPage:
 
     `encoding` is the one that the page's bytes were read in, None for text and ready-made trees. `type` is the most
     probable page type, `confidence` its probability (0 to 1); both are None for a page without text, and with every
-    method but `default`. `taught` has the positions of the blocks that the model of the page's site decides otherwise
-    than the trained scores; None without such a model, and where it does not fit the page.
+    method but `default`. `fits_site` says whether the model of the page's site fits the page, None without such a
+    model; `taught` has the positions of the blocks that it decides otherwise than the trained scores.
     """
 
     url: str | None
@@ -57,7 +57,8 @@ class CleanPage:
     embedded: TextSource = TextSource.TREE
     known_structure: StructureNode | None = field(default=None, repr=False, compare=False)
     source: StructureSource | None = field(default=None, repr=False, compare=False)
-    taught: frozenset[int] | None = None
+    fits_site: bool | None = None
+    taught: frozenset[int] = frozenset()
 
     def __repr__(self) -> str:
         return f"<CleanPage {self.url}: {len(self.kept)} of {len(self.decisions)} blocks kept by {self.method}>"

@@ -7,6 +7,7 @@ as JSON.
 from __future__ import annotations
 
 import json
+from collections import defaultdict, deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -104,8 +105,8 @@ class CorrectedPage:
         return cls(url, reader, corrected_at, model, blocks, record["finished"])
 
 
-def correct(page: CorrectedPage, marks: Mapping[int, bool]) -> CorrectedPage:
-    """Return the page with marks on some blocks, by their positions.
+def correct(page: CorrectedPage, marks: Mapping[int, bool | None]) -> CorrectedPage:
+    """Return the page with marks on some blocks, by their positions; None takes a mark back.
 
     Raises AnnotationError for a position that the page does not have.
     """
@@ -117,6 +118,22 @@ def correct(page: CorrectedPage, marks: Mapping[int, bool]) -> CorrectedPage:
         for position, block in enumerate(page.blocks)
     )
     return replace(page, blocks=blocks)
+
+
+def recall_marks(page: CorrectedPage, earlier: CorrectedPage) -> CorrectedPage:
+    """Return the page with the marks of an earlier correction of it, on the texts that it still has.
+
+    Of several equal texts, the first one has the first mark.
+    """
+    marks: dict[str, deque[bool | None]] = defaultdict(deque)
+    for block in earlier.blocks:
+        marks[block.signature.text].append(block.mark)
+    recalled = {
+        position: known.popleft()
+        for position, block in enumerate(page.blocks)
+        if (known := marks[block.signature.text])
+    }
+    return correct(page, recalled)
 
 
 def write_corrections(pages: Iterable[CorrectedPage]) -> str:

@@ -33,6 +33,7 @@ def _lazy(place: str) -> type[LazyCommand]:
 batch = _lazy("crawler.commands.archives.batch:BatchCommand")
 compare = _lazy("crawler.commands.compare:CompareCommand")
 completion = _lazy("crawler.commands.completion:CompletionCommand")
+correct = _lazy("crawler.commands.sites.correct:CorrectCommand")
 crawl = _lazy("crawler.commands.crawl:CrawlEntryPoint")
 crawl_in_our_project = _lazy("crawler.commands.crawl:CrawlCommand")
 dedup = _lazy("crawler.commands.database.dedup:DedupCommand")

@@ -34,6 +34,7 @@ from crawler.storage.database import read_transaction
 from crawler.storage.queries import expect_site
 from crawler.storage.reclean import RecleanJob
 from crawler.storage.store import Store
+from crawler.teaching.site_models import read_model_file
 from crawler.terminal import (
     count_of,
     format_time,
@@ -211,6 +212,7 @@ def _make_plan(
         seconds=config.cleaning_seconds,
         dry_run=opts.dry_run,
         structure=config.structure,
+        site_models=read_model_file(config.site_models, "SITE_MODELS") if config.site_models else None,
     )
 
 

@@ -168,6 +168,12 @@ class CleaningSettings(Theme):
         mapping(Options.read, "a mapping of option names to values, or its JSON"),
         "Options of the cleaning method, see [Cleaning options](#cleaning-options): a mapping or its JSON.",
     )
+    site_models: str = option(
+        "",
+        text(),
+        "File with the models of sites that readers have taught, as `scrapy correct --export-models` writes it. If it "
+        "is not set, the models in the database are used, see [the page on teaching a site](teach.md).",
+    )
     structure: bool = option(
         False,
         switch(),

@@ -38,6 +38,8 @@ class Condition(StrEnum):
     """Most of the pages that were visited again are not found any more."""
     LESS_TEXT = "less_text"
     """Pages give much less text than before, or a smaller share of their blocks: the site may have been redesigned."""
+    UNLIKE = "unlike"
+    """The site's model does not fit most pages any more: the site may have been redesigned since it was corrected."""
     NO_NEW_TEXT = "no_new_text"
     """Nothing new or changed has come for several of the site's usual intervals."""
     SLOW_DATABASE = "slow_database"
@@ -66,6 +68,7 @@ MIN_REVISITS = 10
 """Fewer visits to stored pages do not show that a site has lost its pages."""
 _MIN_GAPS = 4
 _MIN_BATCHES = 3
+_MAX_UNLIKE_SHARE = 0.5
 _SHORTEST_INTERVAL = timedelta(hours=1)
 
 
@@ -91,7 +94,8 @@ class SiteCounts:
     `pages` were read, `new` and `changed` of them. `revisits` are visits to stored pages; `vanished` of them were not
     found. `refused` and `failed` visits brought nothing, and `other` are the remaining ones. A request that is not made
     because its host refuses for too long counts as a visit. `blocks_seen`, `blocks_kept` and `words` (of the kept
-    blocks) count the blocks of the pages.
+    blocks) count the blocks of the pages. `taught` pages were cleaned with the site's model, and `unlike` ones without
+    it, because it does not fit them.
     """
 
     pages: int = 0
@@ -107,6 +111,8 @@ class SiteCounts:
     blocks_seen: int = 0
     blocks_kept: int = 0
     words: int = 0
+    taught: int = 0
+    unlike: int = 0
 
     @property
     def answered(self) -> int:
@@ -159,6 +165,8 @@ class SiteTally:
             counter["blocks_seen"] += len(visit.page.cleaned.decisions)
             counter["blocks_kept"] += len(visit.page.blocks)
             counter["words"] += sum(block.decision.block.words for block in visit.page.blocks)
+            counter["taught"] += visit.page.cleaned.fits_site is True
+            counter["unlike"] += visit.page.cleaned.fits_site is False
 
     def add_unasked(self, requests: Mapping[tuple[str, str], int]) -> None:
         """Count requests, by site and outcome, that end without being made because their host was given up."""
@@ -201,6 +209,7 @@ def judge_site(
     findings += [
         _judge_vanished(latest, bounds),
         _judge_text(latest, _before(crawls[1:], since.get(Condition.LESS_TEXT)), bounds),
+        _judge_fit(latest),
         _judge_novelty(crawls, now, bounds),
     ]
     return [finding for finding in findings if finding is not None]
@@ -262,6 +271,18 @@ def _judge_text(latest: SiteCounts, earlier: Sequence[SiteCounts], bounds: Healt
             )
             return Finding(Condition.LESS_TEXT, holds=True, sentence=sentence)
     return Finding(Condition.LESS_TEXT, holds=False)
+
+
+def _judge_fit(latest: SiteCounts) -> Finding | None:
+    """Return whether the site's model fits fewer than half of the pages; None without a model or with few pages."""
+    judged = latest.taught + latest.unlike
+    if judged < _MIN_PAGES:
+        return None
+    sentence = (
+        f"what was corrected does not fit {latest.unlike:,} of {count_of(judged, 'page')}, which are cleaned without "
+        "it; the site may have been redesigned: correct some of its pages again"
+    )
+    return Finding(Condition.UNLIKE, latest.unlike > _MAX_UNLIKE_SHARE * judged, sentence)
 
 
 def _words_a_page(counts: SiteCounts) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cleaning import METHODS, Options, PageError, ParseWarning, clean
 from cleaning.blocks import kept_decisions
@@ -19,6 +19,8 @@ from crawler.fetching.response_filter import EMPTY_PAGE
 from crawler.monitoring.exit_status import FinishReason
 from crawler.processing.store_thread import SpiderCloser
 from crawler.storage.boilerplate import read_template
+from crawler.teaching.records import read_site_model
+from crawler.teaching.site_models import read_model_file
 from crawler.time_limit import time_limit
 from crawler.urls import site_of
 from crawler.visit import (
@@ -33,14 +35,15 @@ from crawler.visit import (
     kept_positions,
 )
 from crawler.workers.pool import WorkerPool
-from crawler.workers.tasks import CleanTask, PageToClean, check_models, load_stemmer
+from crawler.workers.tasks import CleanTask, PageToClean, check_models, load_site_model, load_stemmer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
     from typing import Any, Self
 
     from scrapy.crawler import Crawler
+    from sqlalchemy.engine import Connection
 
     from cleaning import CleanPage, Page
     from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
@@ -49,6 +52,8 @@ if TYPE_CHECKING:
     from crawler.workers.tasks import SentPage
 
 logger = logging.getLogger(__name__)
+
+_Read = TypeVar("_Read")
 
 
 class CleanStep:
@@ -63,6 +68,7 @@ class CleanStep:
     ) -> None:
         assert crawler.stats
         self._templates = context_of(crawler).templates = SiteTemplates(crawler)
+        self._site_models = SiteModels(crawler)
         self._stats = crawler.stats
         self._closer = SpiderCloser(crawler)
         self._method = method
@@ -129,6 +135,9 @@ class CleanStep:
             self._stats.inc_value(f"blocks/{reason}", count)
         for warning in cleaned.parse_warnings:
             self._stats.inc_value(f"page/{warning}")
+        if cleaned.fits_site is not None:
+            self._stats.inc_value("clean/taught" if cleaned.fits_site else "clean/unlike")
+            self._stats.inc_value("blocks/decided_by_site_model", len(cleaned.taught))
 
     def close(self) -> None:
         """End the workers."""
@@ -141,32 +150,36 @@ class CleanStep:
         template = None
         if METHODS[method].needs == "template":
             template = await self._templates.of(site_of(page.url), method)
+        site_model = None
+        if METHODS[method].decide_taught is not None:
+            site_model = await self._site_models.of(site_of(page.url))
         for_worker = None
         if self._pool is not None:
             for_worker = PageToClean.from_fetched(page_to_clean, template, structure=self._wants_structure)
         if self._pool is None or for_worker is None:
-            return self._clean_here(page, replace(page.tree, template=template), method)
-        sent = await self._pool.run(for_worker)
+            return self._clean_here(page, replace(page.tree, template=template), method, site_model)
+        sent = await self._pool.run(replace(for_worker, site_model=site_model))
         # Whoever asks for the page's structure here gets it from the worker's nodes.
         cleaned = replace(sent.cleaned, source=sent.structure)
         return CleanedPage(page, cleaned, sent.fingerprinted, sent.structure)
 
-    def _clean_here(self, page: FetchedPage, tree: Page, method: str) -> CleanedPage:
+    def _clean_here(self, page: FetchedPage, tree: Page, method: str, site_model: str | None) -> CleanedPage:
         """Return the cleaned page. Raises TimeLimitError, and PageError as `clean` does."""
         was_loaded = is_language_model_loaded()
         try:
             with time_limit(self._seconds):
-                return self._clean_tree(page, tree, method)
+                return self._clean_tree(page, tree, method, site_model)
         except TimeLimitError:
             if was_loaded:
                 raise
         # Loading the model may have taken the time. It is not the page's fault.
         load_language_model()
         with time_limit(self._seconds):
-            return self._clean_tree(page, tree, method)
+            return self._clean_tree(page, tree, method, site_model)
 
-    def _clean_tree(self, page: FetchedPage, tree: Page, method: str) -> CleanedPage:
-        cleaned = clean(tree, method=method, **self._options)
+    def _clean_tree(self, page: FetchedPage, tree: Page, method: str, site_model: str | None) -> CleanedPage:
+        model = None if site_model is None else load_site_model(site_model)
+        cleaned = clean(tree, method=method, site_model=model, **self._options)
         return CleanedPage(page, cleaned, structure=PageStructure.of(cleaned) if self._wants_structure else None)
 
     def _fail(self, visit: Visit, outcome: Outcome, error: str) -> Visit:
@@ -203,14 +216,41 @@ class SiteTemplates:
         return frozenset() if known is None else known.patterns
 
     async def _read(self, site: str) -> SiteTemplate | None:
-        thread: StoreThread | None = context_of(self._crawler).store_thread
-        if thread is None or thread.failed:
-            return None  # nothing is stored
-        try:
-            return await thread.run(partial(thread.store.read, partial(read_template, site=site)))
-        except StoreError as error:
-            thread.fail(error)
-            return None
+        return await _read_of_site(self._crawler, partial(read_template, site=site))
+
+
+class SiteModels:
+    """The models of sites, in JSON, by which a crawl cleans pages: those of SITE_MODELS, or of the database.
+
+    Each is read from the database at the first page of its site. Raises ConfigError for a bad file.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        path = config_of(crawler).site_models
+        self._given = read_model_file(path, "SITE_MODELS") if path else None
+        self._known: dict[str, str | None] = {}
+
+    async def of(self, site: str) -> str | None:
+        """Return the model of a site; None if it has none. A database error ends the crawl, as it does when writing."""
+        if self._given is not None:
+            return self._given.get(site)
+        if site not in self._known:
+            # Several pages may wait for it; all use the one that is read first.
+            self._known.setdefault(site, await _read_of_site(self._crawler, partial(read_site_model, site=site)))
+        return self._known[site]
+
+
+async def _read_of_site(crawler: Crawler, read: Callable[[Connection], _Read | None]) -> _Read | None:
+    """Return what the database has of a site; None if nothing is stored."""
+    thread: StoreThread | None = context_of(crawler).store_thread
+    if thread is None or thread.failed:
+        return None
+    try:
+        return await thread.run(partial(thread.store.read, read))
+    except StoreError as error:
+        thread.fail(error)
+        return None
 
 
 class FingerprintStep:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cleaning.blocks import Page, ParseWarning, Reason
 from cleaning.clean import clean, decide_leaves, text_page
@@ -24,8 +24,11 @@ from crawler.reports.sources import LoadedPage, NoPage, is_address, open_target
 from crawler.storage import schema
 from crawler.storage.database import opened_engine, read_transaction
 from crawler.storage.queries import read_contents
+from crawler.teaching.records import read_site_model
+from crawler.teaching.site_models import read_model_file
 from crawler.time_limit import time_limit
-from crawler.urls import known_url, without_credentials
+from crawler.urls import known_url, site_of, without_credentials
+from crawler.workers.tasks import load_site_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from cleaning.blocks import Block, Decision
     from cleaning.leaves import Leaf
     from cleaning.structure.clean_page import CleanPage
+    from cleaning.teaching import SiteModel
     from crawler.config import Config
     from crawler.storage.queries import PageContents, StoredText
 
@@ -58,13 +62,14 @@ class ExplainedBlock:
     """A block of the page, with its text nodes and the decision on it.
 
     `repeats` is the earlier block of the page that it is a duplicate of. `stored` is its text in the
-    database.
+    database. One that `is_taught` is decided otherwise since readers corrected pages of the site.
     """
 
     leaf: Leaf
     decision: Decision
     repeats: EarlierBlock | None = None
     stored: StoredText | None = None
+    is_taught: bool = False
 
     @property
     def block(self) -> Block:
@@ -136,6 +141,7 @@ def explain(
     method: str = "default",
     encoding: str | None = None,
     fingerprinter: Fingerprinter | None = None,
+    site_model: SiteModel | None = None,
     **options: Any,
 ) -> Explanation:
     """Return why each block of a page is kept or dropped.
@@ -146,13 +152,13 @@ def explain(
     cleaning_options = Options.read(options)
     page = html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=cleaning_options.max_bytes)
     page = text_page(page)
-    cleaned = clean(page, method=method, **options)
+    cleaned = clean(page, method=method, site_model=site_model, **options)
     leaves = [judged.leaf for judged in decide_leaves(page, METHODS[method], cleaning_options)]
     decisions = cleaned.decisions
     repeats = _find_copies(decisions, cleaning_options.weighted_distance if method == "weighted" else None)
     repeats |= _future_duplicates(decisions, fingerprinter or Fingerprinter())
     rows = tuple(
-        ExplainedBlock(leaf, decision, repeats.get(place))
+        ExplainedBlock(leaf, decision, repeats.get(place), is_taught=place in cleaned.taught)
         for place, (leaf, decision) in enumerate(zip(leaves, decisions, strict=True))
     )
     threshold = next((float(leaf.threshold) for leaf in leaves if isinstance(leaf, DistinctBlock)), None)
@@ -250,13 +256,17 @@ class HtmlOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PageToExplain:
-    """The page's HTML, and what the database holds of it: None for a file, and for a page that is not stored."""
+    """The page's HTML, and what the database holds of it: None for a file, and for a page that is not stored.
+
+    `site_model` is the accepted model of the page's site, in JSON.
+    """
 
     name: str
     url: str | None
     origin: HtmlOrigin
     loaded: LoadedPage
     contents: PageContents | None = None
+    site_model: str | None = None
 
 
 def find_page(
@@ -276,26 +286,35 @@ def find_page(
             return PageToExplain(source.name, source.url, HtmlOrigin.FILE, source.load())
         except NoPage as error:
             raise CompareError(f"{source.name}: {error.reason}: {error}") from error
-    contents = _stored_contents(name, config.database_url, refetch=refetch)
+    stored = _read_stored(name, config.database_url, refetch=refetch)
+    contents, site_model = stored.contents, stored.site_model
     if contents is not None and contents.html is not None and not refetch:
         loaded = LoadedPage(contents.html, contents.encoding)
-        return PageToExplain(contents.url, known_url(contents.url), HtmlOrigin.STORED, loaded, contents)
+        return PageToExplain(contents.url, known_url(contents.url), HtmlOrigin.STORED, loaded, contents, site_model)
     (source,) = fetch_page(name, settings).sources
-    return PageToExplain(source.name, source.url, HtmlOrigin.FETCHED, source.load(), contents)
+    return PageToExplain(source.name, source.url, HtmlOrigin.FETCHED, source.load(), contents, site_model)
 
 
-def _stored_contents(url: str, database_url: str, *, refetch: bool) -> PageContents | None:
-    """Return the stored contents of a page; None if it is not stored, or if there is no database."""
+class _Stored(NamedTuple):
+    """What the database has of a page, and the model of its site."""
+
+    contents: PageContents | None = None
+    site_model: str | None = None
+
+
+def _read_stored(url: str, database_url: str, *, refetch: bool) -> _Stored:
+    """Return what is stored of a page and its site; nothing if there is no database."""
     try:
         with opened_engine(database_url, must_exist=True) as engine:
             schema.check_schema(engine)
             with read_transaction(engine) as connection:
-                return read_contents(connection, without_credentials(url))
+                contents = read_contents(connection, without_credentials(url))
+                return _Stored(contents, read_site_model(connection, site_of(url)))
     except StoreMissingError:
-        return None
+        return _Stored()
     except StoreError as error:
         if refetch:
-            return None
+            return _Stored()
         raise CompareError(f"{error}; --fetch explains the page as its site gives it now") from error
 
 
@@ -315,9 +334,21 @@ def explain_found(
                 max_bytes = Options.read(options).max_bytes
                 page = parse(loaded.body, source.url, loaded.content_type, max_bytes=max_bytes)
                 page = replace(page, template=None if contents is None else contents.template)
-            explanation = explain(page, method=method, fingerprinter=config.fingerprinter, **options)
+            model = _site_model(source, method, config)
+            explanation = explain(page, method=method, fingerprinter=config.fingerprinter, site_model=model, **options)
     except (CleaningError, TimeLimitError) as error:
         raise CompareError(f"{source.name}: {error}") from error
     if ParseWarning.EMPTY in page.parse_warnings:
         raise CompareError(f"{source.name}: there is nothing to explain: no element and no text")
     return explanation if contents is None else explanation.with_contents(contents)
+
+
+def _site_model(source: PageToExplain, method: str, config: Config) -> SiteModel | None:
+    """Return the model by which a crawl would clean the page; None if its site has none, or the method takes none."""
+    if METHODS[method].decide_taught is None or source.url is None:
+        return None
+    if config.site_models:
+        text = read_model_file(config.site_models, "SITE_MODELS").get(site_of(source.url))
+    else:
+        text = source.site_model
+    return None if text is None else load_site_model(text)

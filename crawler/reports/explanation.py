@@ -12,7 +12,7 @@ from cleaning.methods import METHODS
 from crawler.reports.explain import HtmlOrigin
 from crawler.reports.inert_page import render_page
 from crawler.reports.markup import MarkedText, RebuiltPage, TextValues, head_texts
-from crawler.terminal import cut_text, fields_of, make_console, make_table, printable
+from crawler.terminal import count_of, cut_text, fields_of, make_console, make_table, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from cleaning.blocks import Metadata
+    from cleaning.structure.clean_page import CleanPage
     from crawler.reports.explain import ExplainedBlock, Explanation, PageToExplain, TextMatch
     from crawler.storage.queries import PageContents, StoredText
 
@@ -79,7 +80,7 @@ def explanation_record(source: PageToExplain, explanation: Explanation) -> dict[
         "method": cleaned.method,
         "score": METHODS[cleaned.method].scale,
         **fields_of(explanation, "threshold lowest_kept"),
-        **fields_of(cleaned, "type confidence encoding text_source parse_warnings title"),
+        **fields_of(cleaned, "type confidence encoding text_source parse_warnings title fits_site"),
         "metadata": asdict(cleaned.metadata),
         "stored": contents and _contents_record(contents, explanation.missing),
         "reasons": {
@@ -183,6 +184,8 @@ def page_facts(explanation: Explanation) -> Iterator[str]:
         yield f"page type {cleaned.type}, {cleaned.confidence:.0%} sure"
     if cleaned.text_source is not TextSource.TREE:
         yield f"the page shows no text: it was read from {cleaned.text_source.meaning}"
+    if cleaned.fits_site is not None:
+        yield _taught_fact(cleaned)
     yield f"score: {METHODS[cleaned.method].scale}"
     if cleaned.method == "default":
         yield f"favour {explanation.options.favour}"
@@ -192,8 +195,16 @@ def page_facts(explanation: Explanation) -> Iterator[str]:
         yield f"lowest score kept {_number(explanation.lowest_kept)}"
 
 
+def _taught_fact(cleaned: CleanPage) -> str:
+    if cleaned.fits_site:
+        return f"the corrections of the site decide {count_of(len(cleaned.taught), 'block')} otherwise"
+    return "the corrections of the site do not fit the page, which looks otherwise"
+
+
 def notes(row: ExplainedBlock) -> Iterator[str]:
     """Yield what there is to say of a block beside its decision, score and priority."""
+    if row.is_taught:
+        yield f"{'kept' if row.decision.kept else 'dropped'} because of what readers corrected on the site"
     if row.repeats is not None:
         yield f"repeats block {row.repeats.position}{_bits(row.repeats.distance)}"
     if row.stored is None:
@@ -259,6 +270,7 @@ def _block_record(row: ExplainedBlock) -> dict[str, Any]:
         "score": round(decision.score, _DIGITS),
         "priority": block.priority,
         **fields_of(block, "kind words link_words path text"),
+        "taught": row.is_taught,
         "repeats": row.repeats,
         "stored": row.stored and _stored_record(row.stored),
     }

@@ -41,6 +41,7 @@ from crawler.storage.tables import (
     alert,
     batched,
     block,
+    correction,
     empty_address,
     host,
     page,
@@ -48,6 +49,7 @@ from crawler.storage.tables import (
     section,
     sighting,
     site_crawl,
+    site_model,
     sitemap,
     sitemap_trust,
 )
@@ -389,6 +391,16 @@ def _delete_frontier_rows(connection: Connection, selection: PruneSelection, add
     if addresses.site is not None:
         _delete_hosts(connection, addresses.site)
         delete_template(connection, addresses.site)
+    _delete_corrections(connection, addresses)
+
+
+def _delete_corrections(connection: Connection, addresses: _Addresses) -> None:
+    """Delete the corrections of the addresses, and with a whole site its model."""
+    if addresses.site is not None:
+        for table in (correction, site_model):
+            connection.execute(delete(table).where(table.c.site == addresses.site))
+    for part in batched(sorted(addresses.keys)):
+        connection.execute(delete(correction).where(correction.c.url_key.in_(part)))
 
 
 def _lock_requests(connection: Connection, ids: Sequence[int]) -> None:

@@ -26,6 +26,7 @@ from crawler.storage.tables import (
     section,
     sighting,
     site_crawl,
+    site_model,
 )
 from crawler.storage.tables import site as stored_site
 from crawler.visit import FAILED_OUTCOMES, LEFT_ALONE_OUTCOMES, MISSING_OUTCOMES, REFUSAL_OUTCOMES, Outcome
@@ -319,7 +320,8 @@ class PageContents:
     """A stored page. `html` is None if it was not kept; `texts` are those that the page shows now, in reading order.
 
     `gone` counts the texts that only earlier visits found. `retired` is when the page itself was found to be gone.
-    `template` has the patterns that repeat on the site, empty if they are not learned.
+    `template` has the patterns that repeat on the site, empty if they are not learned. `site_model` is the site's
+    accepted model in JSON.
     """
 
     url: str
@@ -336,6 +338,7 @@ class PageContents:
     texts: tuple[StoredText, ...]
     gone: int
     template: frozenset[int] = frozenset()
+    site_model: str | None = None
 
 
 def read_contents(connection: Connection, url: str) -> PageContents | None:
@@ -372,6 +375,7 @@ def _contents(connection: Connection, page_row: Any) -> PageContents:
         ),
         gone=sum(connection.scalar(count, key) or 0 for count in _GONE_COUNTS),
         template=frozenset() if template is None else template.patterns,
+        site_model=connection.scalar(select(site_model.c.model).where(site_model.c.site == page_row.site)),
     )
 
 

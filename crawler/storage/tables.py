@@ -469,6 +469,33 @@ template = Table(
     Column("applied", UtcDateTime),  # when all pages had been cleaned by it
 )
 
+# What readers corrected, the last time of each page: crawler/teaching/records.py. `page` is a corrected page as
+# cleaning/teaching/corrections.py writes it, without a text; `marks` counts the blocks that the reader decided
+# otherwise.
+correction = Table(
+    "correction",
+    metadata,
+    _required("url_key", Key, primary_key=True),
+    _required("url", Text),
+    _required("site", Key, index=True),
+    _required("reader", Text),
+    _required("corrected", UtcDateTime),
+    _required("method", Text),
+    _required("model", Text),  # SHA-256 of the trained model
+    _required("marks", Integer),
+    _required("page", JSON),
+)
+# The accepted models of sites, in JSON, and the number of corrected pages that they were learned from.
+site_model = Table(
+    "site_model",
+    metadata,
+    _required("site", Key, primary_key=True),
+    _required("model", Text),
+    _required("pages", Integer),
+    _required("accepted", UtcDateTime),
+    _required("reader", Text),
+)
+
 # The number of pages of a site that show a text now. Texts without terms are not counted.
 document_frequency = Table(
     "document_frequency",
@@ -676,6 +703,7 @@ site_crawl = Table(
             "words"
         ).split()
     ),
+    *(_required(name, Integer, server_default="0") for name in ("taught", "unlike")),
     sqlite_with_rowid=False,
 )
 

@@ -158,7 +158,8 @@ def _explain(snapshot: DatabaseSnapshot, page_id: int, requested: str) -> tuple[
         raise _no_original(page_id, stored=contents is not None)
     method = _method(snapshot, requested, contents.method)
     loaded = LoadedPage(contents.html, contents.encoding)
-    source = PageToExplain(contents.url, known_url(contents.url), HtmlOrigin.STORED, loaded, contents)
+    address = known_url(contents.url)
+    source = PageToExplain(contents.url, address, HtmlOrigin.STORED, loaded, contents, contents.site_model)
     options = {"max_bytes": snapshot.config.page_max_bytes, **snapshot.config.cleaning_options}
 
     def refuse() -> NoReturn:

@@ -30,7 +30,7 @@ def test_other_pages_of_the_site_are_right(corrected):
         (position,) = taught.taught
         assert taught.decisions[position].block.text == offer
         assert taught.decisions[position].reason is Reason.TAUGHT
-        assert plain.taught is None
+        assert (plain.fits_site, plain.taught, taught.fits_site) == (None, frozenset(), True)
 
 
 def test_a_block_that_was_dropped_is_kept():
@@ -57,9 +57,11 @@ def test_a_mark_holds_on_its_own_page_even_if_other_pages_disagree():
 def test_pages_that_look_otherwise_are_cleaned_without_it():
     model = taught_site.site_model()
     page = cleaned(7, model, redesign=True)
-    assert page.taught is None
+    assert (page.fits_site, page.taught) == (False, frozenset())
     assert page.decisions == cleaned(7, redesign=True).decisions
-    assert clean("<p>A page of another site has its own words and its own place.</p>", site_model=model).taught is None
+    assert (
+        clean("<p>A page of another site has its own words and its own place.</p>", site_model=model).fits_site is False
+    )
     assert clean("", site_model=model).decisions == ()
 
 
@@ -77,7 +79,7 @@ def test_a_finished_page_without_marks_changes_nothing():
     assert cleaned(7, model).taught == frozenset()
     assert cleaned(7, model).text == cleaned(7).text
     assert SiteModel.learn([]).weights == {}
-    assert cleaned(7, SiteModel.learn([])).taught is None
+    assert cleaned(7, SiteModel.learn([])).fits_site is False
 
 
 def test_an_unfinished_page_says_nothing_of_its_other_blocks():

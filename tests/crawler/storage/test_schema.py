@@ -149,6 +149,11 @@ REVERSALS = {
     "0010": ["DROP TABLE sitemap"],
     "0011": [f"ALTER TABLE page DROP COLUMN {name}" for name in ("description", "keywords", "license")],
     "0012": ["DROP TABLE page_event"],
+    "0013": [
+        "DROP TABLE correction",
+        "DROP TABLE site_model",
+        *(f"ALTER TABLE site_crawl DROP COLUMN {name}" for name in ("taught", "unlike")),
+    ],
 }
 
 

@@ -1,0 +1,204 @@
+"""Corrections in the terminal: the sheet of a page, the dialog on it, and the preview of a site's model."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from cleaning.blocks import PageType
+from cleaning.errors import AnnotationError
+from cleaning.teaching import correct
+from cleaning.training.annotations import Convention, Mark, main_marks
+from cleaning.training.pool import PoolPage, digest_body
+from cleaning.training.sheet import MarkedPage, read_sheet, show_blocks, write_sheet
+from crawler.errors import CompareError
+from crawler.terminal import count_of, cut_text, make_console, make_table, print_line, printable
+from crawler.urls import site_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from cleaning.blocks import Block
+    from cleaning.teaching import CorrectedPage, SiteModel
+    from cleaning.teaching.draft import CorrectionDraft
+    from crawler.teaching.preview import SitePreview
+    from crawler.teaching.records import TaughtSite
+
+COMMANDS = """\
++ 3-7 12     keep these blocks        + "a text"   keep the blocks with this text
+- 3-7 12     drop these blocks        - "a text"   drop the blocks with this text
+= 3-7 12     take back your marks     show         all blocks again
+done         store: the rest is right part         store: only the marks are sure
+quit         store nothing
+"""
+_CHANGE = re.compile(r"([+=-])\s*(.+)")
+_NUMBERS = re.compile(r"\d+(?:\s*-\s*\d+)?(?:[\s,]+\d+(?:\s*-\s*\d+)?)*")
+_MARKS = {"+": True, "-": False, "=": None}
+_EXAMPLE_CELLS = 200
+
+
+def find_blocks(draft: CorrectionDraft, words: str) -> list[int]:
+    """Return the positions of the blocks that numbers (`3-7 12`) or a text name.
+
+    Raises AnnotationError for a number or a text that the page does not have.
+    """
+    if _NUMBERS.fullmatch(words.strip()):
+        parts = re.findall(r"(\d+)(?:\s*-\s*(\d+))?", words)
+        numbers = [number for first, last in parts for number in range(int(first), int(last or first) + 1)]
+        wrong = [number for number in numbers if number >= len(draft.decisions)]
+        if wrong or not numbers:
+            raise AnnotationError(f"{words.strip()!r} names no blocks; the page has 0 to {len(draft.decisions) - 1}")
+        return numbers
+    text = " ".join(words.strip().strip('"').split()).casefold()
+    positions = [
+        position
+        for position, decision in enumerate(draft.decisions)
+        if text and text in " ".join(decision.block.text.split()).casefold()
+    ]
+    if not positions:
+        raise AnnotationError(f"no block has the text {words.strip()!r}")
+    return positions
+
+
+def mark_blocks(page: CorrectedPage, positions: Iterable[int], mark: bool | None) -> CorrectedPage:
+    """Return the page with a mark on some blocks; None takes the marks back."""
+    return correct(page, dict.fromkeys(positions, mark))
+
+
+class CorrectionDialog:
+    """The dialog on a page: `answer` reads a line, None at the end of all lines."""
+
+    def __init__(self, draft: CorrectionDraft, answer: Callable[[str], str | None]) -> None:
+        self._draft = draft
+        self._answer = answer
+        self._page = draft.page
+
+    def run(self) -> CorrectedPage | None:
+        """Return the corrected page; None if the reader quits."""
+        self._show(range(len(self._draft.decisions)))
+        print_line(COMMANDS.rstrip())
+        while True:
+            line = self._answer("correct> ")
+            if line is None or line.strip() == "quit":
+                return None
+            if line.strip() in {"done", "part"}:
+                return finish(self._page, finished=line.strip() == "done")
+            try:
+                self._obey(line.strip())
+            except AnnotationError as error:
+                print_line(printable(error))
+
+    def _obey(self, line: str) -> None:
+        change = _CHANGE.fullmatch(line)
+        if line == "show":
+            self._show(range(len(self._draft.decisions)))
+        elif change is None:
+            raise AnnotationError(f"{line!r} is no command\n{COMMANDS.rstrip()}" if line else COMMANDS.rstrip())
+        else:
+            positions = find_blocks(self._draft, change[2])
+            self._page = mark_blocks(self._page, positions, _MARKS[change[1]])
+            self._show(positions)
+
+    def _show(self, positions: Iterable[int]) -> None:
+        for position in positions:
+            block = self._page.blocks[position]
+            sign = "+" if block.right else "-"
+            marked = "*" if block.mark is not None else " "
+            print_line(printable(f"{sign}{marked}{show_blocks([self._draft.decisions[position].block])}"))
+
+
+def finish(page: CorrectedPage, *, finished: bool) -> CorrectedPage:
+    """Return the page as it is stored. Raises AnnotationError for an unfinished page without a mark."""
+    if not finished and all(block.mark is None for block in page.blocks):
+        raise AnnotationError("no block is marked: mark some, or say that all decisions are right (done)")
+    return replace(page, finished=finished)
+
+
+def sheet_of(draft: CorrectionDraft, body: bytes) -> str:
+    """Return the sheet of a page, with today's decisions as marks."""
+    marks = tuple(Mark.MAIN if block.right else Mark.OTHER for block in draft.page.blocks)
+    return write_sheet([_marked_page(draft, body, marks)])
+
+
+def correct_by_sheet(draft: CorrectionDraft, body: bytes, sheet: str) -> CorrectedPage:
+    """Return the page as a sheet marks it.
+
+    The marks are those of `python -m cleaning.training annotate`; with an undecided block, only the others are sure.
+    Raises AnnotationError for a sheet of another page, or of another state of this one.
+    """
+    page = _marked_page(draft, body, ())
+    annotations = read_sheet(sheet, {page.name: page}, "reader")
+    if len(annotations) != 1:
+        raise AnnotationError(f"the sheet has {len(annotations)} pages; it must have {page.name} alone")
+    (annotation,) = annotations
+    main = main_marks(Convention.MIXED, annotation.type)
+    finished = all(text.mark is not Mark.UNDECIDED for text in annotation.texts)
+    marks = {
+        position: text.mark in main
+        for position, (text, block) in enumerate(zip(annotation.texts, draft.page.blocks, strict=True))
+        if text.mark is not Mark.UNDECIDED and (not finished or (text.mark in main) != block.kept)
+    }
+    return finish(correct(draft.page, marks), finished=finished)
+
+
+def _marked_page(draft: CorrectionDraft, body: bytes, marks: tuple[Mark, ...]) -> MarkedPage:
+    blocks: tuple[Block, ...] = tuple(decision.block for decision in draft.decisions)
+    site = site_of(draft.page.url)
+    digest = digest_body(body)
+    saved = PoolPage(site, digest, site, Path("-"), draft.page.url, None)
+    return MarkedPage(saved, digest, PageType.ARTICLE, blocks, marks)
+
+
+def print_preview(preview: SitePreview, model: SiteModel) -> None:
+    """Print what a model has learned and what it would change."""
+    if preview.pages == 0:
+        raise CompareError(
+            f"no page of {preview.site} can be cleaned for a preview: none is stored with its HTML (KEEP_HTML); "
+            "--accept --unseen accepts the model all the same"
+        )
+    console = make_console()
+    print_line(
+        f"{preview.site}: learned from {count_of(model.pages, 'corrected page')}. On "
+        f"{count_of(preview.pages, 'stored page')}, {preview.changed:,} would change: "
+        f"{count_of(preview.blocks_dropped, 'block')} dropped ({preview.words_dropped:,} words), "
+        f"{count_of(preview.blocks_kept, 'block')} kept in addition ({preview.words_kept:,} words), of "
+        f"{preview.words_before:,} kept words today."
+    )
+    notes = {
+        "look otherwise, and stay as they are": preview.unlike,
+        "have no HTML or cannot be cleaned": preview.unread,
+        "are cleaned by a method that cannot be taught": preview.other_methods,
+    }
+    for note, count in notes.items():
+        if count:
+            print_line(f"{count_of(count, 'page')} {note}.")
+    for example in preview.examples:
+        sign, style = ("+", "green") if example.keep else ("-", "red")
+        console.print(Text(printable(example.url), "dim"), soft_wrap=True)
+        console.print(Text(f"  {sign} {printable(cut_text(example.text, _EXAMPLE_CELLS))}", style), soft_wrap=True)
+    if model.weights:
+        print_line("What it has learned, the strongest first:")
+    for line in model.describe(10):
+        print_line(f"  {printable(line)}")
+
+
+def print_taught_sites(sites: Sequence[TaughtSite]) -> None:
+    """Print a row for each site with corrections or a model."""
+    rows = [
+        (
+            taught.site,
+            taught.pages,
+            taught.marks,
+            taught.last,
+            "no model" if taught.accepted is None else f"{count_of(taught.learned_pages or 0, 'page')}",
+            taught.accepted,
+            "yes" if taught.is_pending else "",
+        )
+        for taught in sites
+    ]
+    columns = ("site", "corrected pages", "marks", "last", "model of", "accepted", "not accepted yet")
+    make_console().print(make_table(count_of(len(rows), "site"), columns, rows))
