@@ -35,6 +35,7 @@ _FOLDS = 10
 _MAX_LOSS = 0.02  # of F1, on a corrected page that the others teach
 _MAX_LOSERS = 0.2  # share of the pages that may lose more: a reader errs too
 _MIN_WEIGHT = 0.05  # a smaller weight changes nothing
+_MIN_SUM = 0.5  # a smaller sum is not worth telling
 _MARKED_SCORE = 0.95  # a marked block of a corrected page is at least as sure
 _FEW_WORDS = 5  # so that shares of pages with little text do not jump
 
@@ -53,7 +54,7 @@ class SiteModel:
     """The weights that corrected pages of a site give to the signatures of blocks.
 
     They are added to the log odds of the trained scores, if the page looks like the corrected ones: half of its words
-    must stand in elements that these have (`elements`), and the kept words must not grow or shrink far beyond what the
+    must stand in elements that these have (`elements`, with what all weights of a block there add up to), and the kept words must not grow or shrink far beyond what the
     corrections do (`least_share` and `greatest_share` of the words kept without them). After a redesign the trained
     scores are therefore used again. On a corrected page itself each mark holds for its text: `marks` has by address and
     text digest whether to keep it. `model` is the SHA-256 of the trained model that the corrections were made with.
@@ -62,7 +63,7 @@ class SiteModel:
     pages: int = 0
     model: str = ""
     weights: Mapping[Feature, Weight] = field(default_factory=dict, repr=False)
-    elements: frozenset[str] = field(default=frozenset(), repr=False)
+    elements: Mapping[str, Weight] = field(default_factory=dict, repr=False)
     least_share: float = 1.0
     greatest_share: float = 1.0
     marks: Mapping[str, Mapping[str, bool]] = field(default_factory=dict, repr=False)
@@ -85,7 +86,7 @@ class SiteModel:
             pages=len(taught),
             model=max(latest.values(), key=lambda page: page.corrected_at).model,
             weights={feature: weight for feature, weight in weights.items() if abs(weight.log_odds) >= _MIN_WEIGHT},
-            elements=frozenset(signature.elements for page in taught for signature in page.signatures),
+            elements=_sum_by_elements(taught, weights),
             least_share=round(min(1.0, *shares), 3),
             greatest_share=round(max(1.0, *shares), 3),
             marks={url: marks for url in sorted(latest) if (marks := _marks_of(latest[url]))},
@@ -127,7 +128,7 @@ class SiteModel:
             "least_share": self.least_share,
             "greatest_share": self.greatest_share,
             "weights": [[*feature, *weight] for feature, weight in ordered],
-            "elements": sorted(self.elements),
+            "elements": [[name, *weight] for name, weight in sorted(self.elements.items())],
             "marks": {url: dict(marks) for url, marks in self.marks.items()},
         }
         return json.dumps(record, ensure_ascii=False)
@@ -144,22 +145,25 @@ class SiteModel:
                 for kind, name, log_odds, pages in record["weights"]
             }
             shares = float(record["least_share"]), float(record["greatest_share"])
+            elements = {str(name): Weight(float(sums), int(pages)) for name, sums, pages in record["elements"]}
             marks = {url: dict(texts) for url, texts in record["marks"].items()}
-            return cls(
-                int(record["pages"]), str(record["model"]), weights, frozenset(record["elements"]), *shares, marks
-            )
+            return cls(int(record["pages"]), str(record["model"]), weights, elements, *shares, marks)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, AnnotationError):
                 raise
             raise AnnotationError(f"this is not the model of a site: {error!r}") from error
 
     def describe(self, limit: int = 20) -> list[str]:
-        """Return its strongest weights in words, at most `limit`: `drop p < div.promo: -4.1, on 3 corrected pages`."""
-        ordered = sorted(self.weights.items(), key=lambda item: (-abs(item[1].log_odds), item[0]))
+        """Return what it has learned, the strongest first, at most `limit` lines.
+
+        `drop p.promo < article: -4.1, on 3 corrected pages` says what is added to the log odds of such a block.
+        """
+        ordered = sorted(self.elements.items(), key=lambda item: (-abs(item[1].log_odds), item[0]))
         return [
-            f"{'keep' if weight.log_odds > 0 else 'drop'} {f'the text {name}' if kind == 'text' else name}: "
-            f"{weight.log_odds:+.1f}, on {weight.pages} corrected page{'' if weight.pages == 1 else 's'}"
-            for (kind, name), weight in ordered[:limit]
+            f"{'keep' if weight.log_odds > 0 else 'drop'} {name}: {weight.log_odds:+.1f}, on {weight.pages} corrected "
+            f"page{'' if weight.pages == 1 else 's'}"
+            for name, weight in ordered[:limit]
+            if abs(weight.log_odds) >= _MIN_SUM
         ]
 
 
@@ -210,6 +214,18 @@ class _TaughtPage:
         return float(2 * both / total) if total else 1.0
 
 
+def _sum_by_elements(pages: Sequence[_TaughtPage], weights: Mapping[Feature, Weight]) -> dict[str, Weight]:
+    """Return for each name of elements what the weights add to a block there, on average, and the pages that have it."""
+    sums: dict[str, list[float]] = defaultdict(list)
+    pages_by_name: Counter[str] = Counter()
+    for page in pages:
+        names = [signature.elements for signature in page.signatures]
+        pages_by_name.update(set(names))
+        for name, total in zip(names, _sum_weights(page.features, weights).tolist(), strict=True):
+            sums[name].append(total)
+    return {name: Weight(round(sum(sums[name]) / len(sums[name]), 2), pages_by_name[name]) for name in sorted(sums)}
+
+
 def _marks_of(page: CorrectedPage) -> dict[str, bool]:
     """Return the marks by the digests of their texts; a text that is marked both ways is left out."""
     marks: dict[str, set[bool]] = defaultdict(set)
@@ -236,7 +252,7 @@ def _teach_each_other(pages: Sequence[_TaughtPage], kinds: Collection[str]) -> b
         others = [page for number, page in enumerate(pages) if number % _FOLDS != fold]
         model = SiteModel(
             weights=_fit_weights(others, kinds),
-            elements=frozenset(signature.elements for page in others for signature in page.signatures),
+            elements=_sum_by_elements(others, {}),
             least_share=min(1.0, *(page.share(page.right) for page in others)),
             greatest_share=max(1.0, *(page.share(page.right) for page in others)),
         )

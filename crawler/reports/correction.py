@@ -16,7 +16,7 @@ from cleaning.training.annotations import Convention, Mark, main_marks
 from cleaning.training.pool import PoolPage, digest_body
 from cleaning.training.sheet import MarkedPage, read_sheet, show_blocks, write_sheet
 from crawler.errors import CompareError
-from crawler.terminal import count_of, cut_text, make_console, make_table, print_line, printable
+from crawler.terminal import count_of, cut_text, format_time, make_console, make_table, print_line, printable
 from crawler.urls import site_of
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def print_preview(preview: SitePreview, model: SiteModel) -> None:
     if preview.pages == 0:
         raise CompareError(
             f"no page of {preview.site} can be cleaned for a preview: none is stored with its HTML (KEEP_HTML); "
-            "--accept --unseen accepts the model all the same"
+            "--accept uses the corrections all the same"
         )
     console = make_console()
     print_line(
@@ -193,9 +193,9 @@ def print_taught_sites(sites: Sequence[TaughtSite]) -> None:
             taught.site,
             taught.pages,
             taught.marks,
-            taught.last,
+            format_time(taught.last),
             "no model" if taught.accepted is None else f"{count_of(taught.learned_pages or 0, 'page')}",
-            taught.accepted,
+            format_time(taught.accepted),
             "yes" if taught.is_pending else "",
         )
         for taught in sites

@@ -154,10 +154,10 @@ def test_a_file_has_the_models_of_several_sites():
 
 
 def test_it_says_what_it_has_learned():
-    strongest = taught_site.site_model().describe(3)
-    assert len(strongest) == 3
-    assert strongest[0].startswith("drop p.reader-offer < div.reader-box")
+    strongest = taught_site.site_model().describe()
+    assert strongest[0].startswith("drop p.reader-offer < div.reader-box- < div.story < main: -")
     assert strongest[0].endswith(", on 2 corrected pages")
+    assert taught_site.site_model().describe(0) == []
 
 
 def test_only_the_trained_method_can_be_taught():
