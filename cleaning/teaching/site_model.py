@@ -54,10 +54,11 @@ class SiteModel:
     """The weights that corrected pages of a site give to the signatures of blocks.
 
     They are added to the log odds of the trained scores, if the page looks like the corrected ones: half of its words
-    must stand in elements that these have (`elements`, with what all weights of a block there add up to), and the kept words must not grow or shrink far beyond what the
-    corrections do (`least_share` and `greatest_share` of the words kept without them). After a redesign the trained
-    scores are therefore used again. On a corrected page itself each mark holds for its text: `marks` has by address and
-    text digest whether to keep it. `model` is the SHA-256 of the trained model that the corrections were made with.
+    must stand in elements that these have (`elements`, with what the weights add to a block there, on average). The
+    kept words must not grow or shrink far beyond what the corrections do (`least_share` and `greatest_share` of the
+    words kept without them). After a redesign the trained scores are therefore used again. On a corrected page itself
+    each mark holds for its text: `marks` has by address and text digest whether to keep it. `model` is the SHA-256 of
+    the trained model that the corrections were made with.
     """
 
     pages: int = 0
@@ -215,7 +216,7 @@ class _TaughtPage:
 
 
 def _sum_by_elements(pages: Sequence[_TaughtPage], weights: Mapping[Feature, Weight]) -> dict[str, Weight]:
-    """Return for each name of elements what the weights add to a block there, on average, and the pages that have it."""
+    """Return what the weights add to a block in some elements, on average, and the pages that have such a block."""
     sums: dict[str, list[float]] = defaultdict(list)
     pages_by_name: Counter[str] = Counter()
     for page in pages:

@@ -30,12 +30,12 @@ from crawler.page import get_header
 from crawler.storage.page_columns import normalised
 from crawler.storage.pages import describe_page, page_names
 from crawler.storage.tables import signed
-from crawler.urls import url_key
+from crawler.urls import site_of, url_key
 from crawler.visit import OUTCOME_BY_FAULT, FetchedPage, MarkdownForm, Outcome, ProcessedPage
-from crawler.workers.tasks import WorkerTask, expect_method, load_models, load_stemmer
+from crawler.workers.tasks import WorkerTask, expect_method, load_models, load_site_model, load_stemmer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from io import FileIO
 
     from cleaning.page_fingerprint import BlockKeys, FingerprintedBlock
@@ -113,7 +113,7 @@ class RecordTask(WorkerTask[CleanedRecord]):
     """The task of a batch job's cleaning processes. `settings` are the settings of a crawl that cleaning reads.
 
     A process that takes more than `memory_bytes` of memory for a page is killed, on Linux; 0 sets no limit. `markdown`
-    is for the setting STRUCTURE.
+    is for the setting STRUCTURE. `site_models` are the models of sites, in JSON.
     """
 
     page_type = RecordToClean
@@ -123,6 +123,7 @@ class RecordTask(WorkerTask[CleanedRecord]):
     seconds: float
     memory_bytes: int = 0
     markdown: MarkdownForm = MarkdownForm()  # noqa: RUF009 — frozen
+    site_models: dict[str, str] = field(default_factory=dict)
 
     def prepare(self) -> None:
         expect_method(self.settings["CLEANING_METHOD"])
@@ -136,7 +137,7 @@ class RecordTask(WorkerTask[CleanedRecord]):
     @cached_property
     def cleaner(self) -> RecordCleaner:
         """The rules by which the records are cleaned."""
-        return RecordCleaner(self.settings, self.markdown)
+        return RecordCleaner(self.settings, self.markdown, self.site_models)
 
     def work(self, page: RecordToClean) -> CleanedRecord:  # type: ignore[override] # of this task's page_type
         """Return the result for a record."""
@@ -146,8 +147,11 @@ class RecordTask(WorkerTask[CleanedRecord]):
 class RecordCleaner:
     """Rejects or cleans answers by the settings of a crawl."""
 
-    def __init__(self, settings: dict[str, Any], markdown: MarkdownForm) -> None:
+    def __init__(
+        self, settings: dict[str, Any], markdown: MarkdownForm, site_models: Mapping[str, str] | None = None
+    ) -> None:
         self._markdown = markdown
+        self._site_models = site_models or {}
         scrapy_settings = BaseSettings(settings)
         self._config = Config.read(scrapy_settings)
         self._directives = DirectiveReader(self._config, crawler_names(scrapy_settings))
@@ -184,7 +188,9 @@ class RecordCleaner:
 
     def _process(self, fetched: FetchedPage) -> CleanedRecord:
         config = self._config
-        cleaned = clean(fetched.tree, method=config.cleaning_method, **config.cleaning_options)
+        text = self._site_models.get(site_of(fetched.url))
+        model = None if text is None else load_site_model(text)
+        cleaned = clean(fetched.tree, method=config.cleaning_method, site_model=model, **config.cleaning_options)
         kept = kept_decisions(cleaned.decisions)
         keys = [self._fingerprinter.block_keys(decision.block.text, decision.block.kind) for decision in kept]
         fingerprints = self._fingerprinter.compare(kept, keys)

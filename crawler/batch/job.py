@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from xxhash import xxh3_128_hexdigest
+
 from cleaning import METHODS
 from crawler.batch import addresses, stages
 from crawler.batch.clean_file import CleaningRules, clean_file
@@ -73,7 +75,7 @@ class BatchOptions:
     `settings` are the settings of a crawl that cleaning reads, see `batch_settings`. `memory` limits the MB that a page
     may take; 0 sets no limit. With 0 `workers` the engine `local` runs its tasks in this process, and `ray` uses all
     cores of the cluster. `blocks_per_task` bounds the memory of the later stages. `markdown` is for the setting
-    STRUCTURE.
+    STRUCTURE. `site_models` are the models of sites that readers have taught, in JSON.
     """
 
     inputs: Sequence[str]
@@ -89,6 +91,7 @@ class BatchOptions:
     resume: bool = False
     blocks_per_task: int = BLOCKS_PER_TASK
     markdown: MarkdownForm = MarkdownForm()  # noqa: RUF009 — frozen
+    site_models: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,8 @@ def batch_settings(config: Config, settings: Mapping[str, Any]) -> dict[str, Any
     Raises ConfigError for a method that needs a browser or a whole site, and for DEDUP_SCOPE=site.
     """
     method = METHODS[config.cleaning_method]
+    if config.site_models:
+        raise ConfigError("SITE_MODELS is set; a batch job takes the file as --site-models FILE")
     if method.needs:
         raise ConfigError(
             f"CLEANING_METHOD is {config.cleaning_method}, which needs a {method.needs}; a batch job has none: choose "
@@ -186,7 +191,8 @@ def _open_job(options: BatchOptions) -> _Job:
         raise BatchError(f"{_JOB_FILE} in {options.out!r} is damaged: it describes no job") from error
     job = _Job(output, files, started)
     description = _describe(job, options)
-    described.setdefault("markdown", asdict(MarkdownForm()))  # earlier versions knew no other
+    # Earlier versions knew no others.
+    described = {"markdown": asdict(MarkdownForm()), "site_models": None} | described
     for name in [name for name in description if name not in {"started", "files"}]:
         if described.get(name) != description[name]:
             raise BatchError(
@@ -218,6 +224,9 @@ def _describe(job: _Job, options: BatchOptions) -> dict[str, Any]:
         "memory": options.memory,
         "blocks_per_task": options.blocks_per_task,
         "markdown": asdict(options.markdown),
+        "site_models": xxh3_128_hexdigest("".join(map(str, sorted(options.site_models.items()))))
+        if options.site_models
+        else None,
     }
 
 
@@ -297,7 +306,9 @@ class _Stages:
         distance = options.settings["DEDUP_DISTANCE"] if options.near_duplicates else 0
         settings = dict(options.settings) | {"DEDUP_DISTANCE": distance}
         memory_bytes = options.memory * _MEGABYTE
-        record_task = RecordTask(settings, settings["CLEANING_SECONDS"], memory_bytes, options.markdown)
+        record_task = RecordTask(
+            settings, settings["CLEANING_SECONDS"], memory_bytes, options.markdown, dict(options.site_models)
+        )
         rules = CleaningRules(options.records, record_task, settings["PAGE_MAX_BYTES"], self._job.started)
         blocks = [0] * len(self._job.files)
         tasks = [Task("clean", file.number, clean_file, (file, rules), cleans=True) for file in self._job.files]

@@ -22,6 +22,7 @@ from crawler.config.names import set_ours
 from crawler.errors import BatchError, ConfigError
 from crawler.monitoring.exit_status import CANONICAL_STAT
 from crawler.monitoring.progress import StatusLine
+from crawler.teaching.site_models import read_model_file
 from crawler.terminal import count_of, print_error, print_json, print_line, run_command
 from crawler.visit import MarkdownForm
 
@@ -55,6 +56,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         add = parser.add_argument
         add("--out", metavar="FOLDER", help="folder or URL for the tables; it must be empty, unless --resume is given")
         add("--method", metavar="NAME", help="cleaning method; the same as -s CLEANING_METHOD=NAME")
+        add("--site-models", metavar="FILE", help="models of sites, as `scrapy correct --export-models` writes them")
         add(
             "--near-duplicates",
             action="store_true",
@@ -152,6 +154,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             resume=opts.resume,
             blocks_per_task=opts.blocks_per_task,
             markdown=markdown,
+            site_models=read_model_file(opts.site_models, "--site-models") if opts.site_models else {},
         )
         with StatusLine(config.progress) as line:
             summary = run_batch(options, lambda progress: line.show(lambda _seconds: _describe(progress)))
