@@ -224,7 +224,7 @@ def _describe(job: _Job, options: BatchOptions) -> dict[str, Any]:
         "memory": options.memory,
         "blocks_per_task": options.blocks_per_task,
         "markdown": asdict(options.markdown),
-        "site_models": xxh3_128_hexdigest("".join(map(str, sorted(options.site_models.items()))))
+        "site_models": xxh3_128_hexdigest(repr(sorted(options.site_models.items())).encode())
         if options.site_models
         else None,
     }

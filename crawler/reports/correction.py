@@ -168,14 +168,15 @@ def print_preview(preview: SitePreview, model: SiteModel) -> None:
         f"{count_of(preview.blocks_kept, 'block')} kept in addition ({preview.words_kept:,} words), of "
         f"{preview.words_before:,} kept words today."
     )
-    notes = {
-        "look otherwise, and stay as they are": preview.unlike,
-        "have no HTML or cannot be cleaned": preview.unread,
-        "are cleaned by a method that cannot be taught": preview.other_methods,
+    if preview.unlike:
+        print_line(f"It does not fit {count_of(preview.unlike, 'page')}, which stay as they are.")
+    left_out = {
+        "without HTML or too hard to clean": preview.unread,
+        "of a method that cannot be taught": preview.other_methods,
     }
-    for note, count in notes.items():
-        if count:
-            print_line(f"{count_of(count, 'page')} {note}.")
+    if any(left_out.values()):
+        parts = [f"{count_of(count, 'page')} {note}" for note, count in left_out.items() if count]
+        print_line(f"Not cleaned: {', '.join(parts)}")
     for example in preview.examples:
         sign, style = ("+", "green") if example.keep else ("-", "red")
         console.print(Text(printable(example.url), "dim"), soft_wrap=True)

@@ -225,13 +225,12 @@ def _corrected(draft: CorrectionDraft, found: PageToExplain, opts: argparse.Name
         except (OSError, UnicodeDecodeError) as error:
             raise CompareError(f"--in is {opts.in_sheet!r}, which cannot be read: {error}") from error
         return correct_by_sheet(draft, found.loaded.body, sheet)
-    if opts.keep or opts.drop or not sys.stdin.isatty():
-        page = draft.page
-        for words, mark in [*((words, True) for words in opts.keep), *((words, False) for words in opts.drop)]:
-            page = mark_blocks(page, find_blocks(draft, words), mark)
-        if opts.keep or opts.drop:
-            return finish(page, finished=not opts.part)
-    return CorrectionDialog(draft, _ask).run()
+    if not (opts.keep or opts.drop):
+        return CorrectionDialog(draft, _ask).run()
+    page = draft.page
+    for words, mark in [*((words, True) for words in opts.keep), *((words, False) for words in opts.drop)]:
+        page = mark_blocks(page, find_blocks(draft, words), mark)
+    return finish(page, finished=not opts.part)
 
 
 def _ask(question: str) -> str | None:

@@ -88,6 +88,18 @@ def test_what_was_usual_before_a_redesign_stays_usual_until_it_is_over():
     assert judged(*history, since=since)[Condition.LESS_TEXT].holds
 
 
+def test_the_corrections_of_a_site_do_not_fit_any_more():
+    redesigned = SiteCounts(pages=20, changed=20, blocks_seen=400, blocks_kept=200, words=4000, taught=6, unlike=14)
+    sentences = holding(redesigned, redesigned)
+    assert list(sentences) == [Condition.UNLIKE]
+    assert "what was corrected does not fit 14 of 20 pages" in sentences[Condition.UNLIKE]
+    assert "correct some of its pages again" in sentences[Condition.UNLIKE]
+    mixed = SiteCounts(pages=20, changed=20, blocks_seen=400, blocks_kept=200, words=4000, taught=10, unlike=10)
+    assert not judged(mixed, mixed)[Condition.UNLIKE].holds
+    assert Condition.UNLIKE not in judged(SiteCounts(pages=9, words=900, unlike=9))
+    assert Condition.UNLIKE not in judged(GOOD)
+
+
 def test_few_pages_do_not_tell_how_much_text_there_is():
     assert Condition.LESS_TEXT not in judged(SiteCounts(pages=9, words=1), GOOD)
     assert Condition.LESS_TEXT not in judged(GOOD)
