@@ -26,6 +26,8 @@ ELSEWHERE = {
     "-s SUMMARY=": "crawler/monitoring/test_summary.py",
     "-s DATABASE_URL=sqlite:///webkb.db": "examples/test_mining.py",
     "scrapy crawl essays": "test_docs.py",
+    "scrapy correct": "crawler/commands/sites/test_correct.py",
+    "scrapy reclean --site example.org": "crawler/commands/sites/test_correct.py",
     "scrapy sites": "test_operator_day.py",
     "scrapy crawl news -O items.jsonl": "test_wheel.py",
     # What the sites answer today is for nobody to test; these crawl sites of their own.

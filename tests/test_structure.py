@@ -31,7 +31,7 @@ PLAIN_WORDS = frozenset(
     ablation adapters addon addresses alerts annotate annotations answers api app arguments article author authors
     backend base blocks blocksieve board browser build
     calibration candidates card changes check chunks classifier columns compare comparison completion config context
-    copies
+    copies correct
     database datatrove date decide default demo descriptions detection diff discovery domains draft draw dropped
     elements embedded env errors exit explain explanation export exposition extract
     facets failures feed feeds fetch fetching file files filter filters finish fit folds footnotes formats formulas
@@ -40,10 +40,10 @@ PLAIN_WORDS = frozenset(
     handler
     index initdb inline input inputs
     language languages lazy limit live load locks
-    markdown markup members metrics middlewares migrations model monitoring
+    markdown markup members metrics middlewares migrations model models monitoring
     names native network
     options output overview
-    parallel pauses postgresql processing progress prose proxy prune
+    parallel pauses postgresql preview processing progress prose proxy prune
     queries query quotes
     reading record records redact redirects regression render rendering reports requests response retry revalidation
     routes rows run

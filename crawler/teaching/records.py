@@ -116,7 +116,8 @@ def read_taught_sites(connection: Connection, sites: Iterable[str] | None = None
     names = sorted(name for name in counts.keys() | models.keys() if wanted is None or name in wanted)
     taught = []
     for name in names:
-        count, model = counts.get(name), models.get(name)
+        count = counts.get(name)
+        model = models.get(name)
         pages, marks, last = (0, 0, None) if count is None else (count.pages, int(count.marks), count.last)
         accepted = (None, None, None) if model is None else (model.pages, model.accepted, model.reader)
         taught.append(TaughtSite(name, pages, marks, last, *accepted))

@@ -45,7 +45,7 @@ def test_every_setting_is_declared_once_and_has_help():
 STORING_THEMES = {"Database", "Cleaning", "Duplicates and boilerplate", "Directives of pages", "Rendering"}
 RUN_SETTINGS = """
 DATABASE_URL DATABASE_WAIT_SECONDS STORE_BATCH_PAGES STORE_BATCH_SECONDS CLEANING_PROCESSES CLEANING_SECONDS
-RENDER_SECONDS CHROMIUM CHROMIUM_SANDBOX
+RENDER_SECONDS CHROMIUM CHROMIUM_SANDBOX SITE_MODELS
 """.split()
 
 

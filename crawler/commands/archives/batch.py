@@ -85,21 +85,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             help=f"blocks that a task holds while it looks for duplicates (default: {BLOCKS_PER_TASK:,})",
         )
         add("--base", default="", metavar="URL", help="where the relative paths of a list begin")
-        filters = parser.add_argument_group("Which records are read (each may be given several times)")
-        filters.add_argument(
-            "--host", action="append", default=[], metavar="HOST", help="a host, and all hosts below it"
-        )
-        filters.add_argument(
-            "--url", action="append", default=[], metavar="REGEX", help="regular expression that the URL matches"
-        )
-        filters.add_argument(
-            "--type", action="append", default=[], metavar="TYPE", help="Content-Type, such as text/html or text/"
-        )
-        filters.add_argument(
-            "--status", action="append", default=[], metavar="STATUS", help="HTTP status, such as 200 or 2xx"
-        )
-        filters.add_argument("--since", metavar="DATE", help="first day or time of the records (once)")
-        filters.add_argument("--until", metavar="DATE", help="day or time before which the records end (once)")
+        _add_filters(parser)
         add_markdown_options(parser)
         add("--json", action="store_true", help="print JSON")
 
@@ -169,6 +155,22 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
                 raise BatchError("no input file could be read")
         if not summary.counts.get("pages", 0) and not any(name.startswith("filtered/") for name in summary.counts):
             raise BatchError(f"none of {count_of(summary.counts.get('records', 0), 'record')} gave a page")
+
+
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    filters = parser.add_argument_group("Which records are read (each may be given several times)")
+    filters.add_argument("--host", action="append", default=[], metavar="HOST", help="a host, and all hosts below it")
+    filters.add_argument(
+        "--url", action="append", default=[], metavar="REGEX", help="regular expression that the URL matches"
+    )
+    filters.add_argument(
+        "--type", action="append", default=[], metavar="TYPE", help="Content-Type, such as text/html or text/"
+    )
+    filters.add_argument(
+        "--status", action="append", default=[], metavar="STATUS", help="HTTP status, such as 200 or 2xx"
+    )
+    filters.add_argument("--since", metavar="DATE", help="first day or time of the records (once)")
+    filters.add_argument("--until", metavar="DATE", help="day or time before which the records end (once)")
 
 
 def _describe(progress: BatchProgress) -> str:

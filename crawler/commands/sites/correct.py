@@ -125,15 +125,15 @@ class CorrectCommand(BlocksieveCommand, ScrapyCommand):
         out = writable_path("--sheet", opts.sheet) if opts.sheet else None
         assert self.settings is not None  # set by scrapy.cmdline
         with self.database() as engine:
-            found = find_page(
+            source = find_page(
                 name, None, self.config, self.settings, max_bytes=self.config.page_max_bytes, refetch=opts.fetch
             )
-            draft = self._draft(engine, found, opts.reader or getpass.getuser())
+            draft = self._draft(engine, source, opts.reader or getpass.getuser())
             if out is not None:
-                replace_file(out, sheet_of(draft, found.loaded.body).encode())
+                replace_file(out, sheet_of(draft, source.loaded.body).encode())
                 print_line(f"{out}: {count_of(len(draft.decisions), 'block')}; edit the marks, then use --in {out}")
                 return
-            page = _corrected(draft, found, opts)
+            page = _corrected(draft, source, opts)
             if page is None:
                 print_line("nothing is stored")
                 return
@@ -145,20 +145,20 @@ class CorrectCommand(BlocksieveCommand, ScrapyCommand):
             f"See what that changes: scrapy correct --preview {site}"
         )
 
-    def _draft(self, engine: Engine, found: PageToExplain, reader: str) -> CorrectionDraft:
+    def _draft(self, engine: Engine, source: PageToExplain, reader: str) -> CorrectionDraft:
         """Return today's decisions on a page, with the marks of an earlier correction."""
-        if found.url is None:
-            raise CompareError(f"{found.name} has no address: correct a page of a site")
+        if source.url is None:
+            raise CompareError(f"{source.name} has no address: correct a page of a site")
         with read_transaction(engine) as connection:
-            stored = records.read_site_model(connection, site_of(found.url))
-            earlier = records.read_correction(connection, found.url)
+            stored = records.read_site_model(connection, site_of(source.url))
+            earlier = records.read_correction(connection, source.url)
         model = None if stored is None else SiteModel.from_json(stored)
-        page = parse(found.loaded.body, found.url, found.loaded.content_type, max_bytes=self.config.page_max_bytes)
+        page = parse(source.loaded.body, source.url, source.loaded.content_type, max_bytes=self.config.page_max_bytes)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         options = dict(self.config.cleaning_options)
         draft = draft_correction(page, reader, now, model, **options)
         if not draft.decisions:
-            raise CompareError(f"{found.url} has no text to correct")
+            raise CompareError(f"{source.url} has no text to correct")
         return draft if earlier is None else replace(draft, page=recall_marks(draft.page, earlier))
 
     def _act(self, opts: argparse.Namespace) -> None:
@@ -217,14 +217,14 @@ def _report(done: int, total: int) -> None:
         print_progress(f"{done:,} of {total:,} pages cleaned with and without the corrections")
 
 
-def _corrected(draft: CorrectionDraft, found: PageToExplain, opts: argparse.Namespace) -> CorrectedPage | None:
+def _corrected(draft: CorrectionDraft, source: PageToExplain, opts: argparse.Namespace) -> CorrectedPage | None:
     """Return the page with the marks of the options, of a sheet or of a dialog; None if the reader quits."""
     if opts.in_sheet:
         try:
             sheet = Path(opts.in_sheet).expanduser().read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise CompareError(f"--in is {opts.in_sheet!r}, which cannot be read: {error}") from error
-        return correct_by_sheet(draft, found.loaded.body, sheet)
+        return correct_by_sheet(draft, source.loaded.body, sheet)
     if not (opts.keep or opts.drop):
         return CorrectionDialog(draft, _ask).run()
     page = draft.page
@@ -286,9 +286,11 @@ def _export(engine: Engine, opts: argparse.Namespace) -> None:
     with read_transaction(engine) as connection:
         if opts.export_models:
             models = records.read_site_models(connection)
-            text, counted = write_site_models(models), count_of(len(models), "site model")
+            text = write_site_models(models)
+            counted = count_of(len(models), "site model")
         else:
             pages = records.read_corrections(connection)
-            text, counted = write_corrections(pages), count_of(len(pages), "corrected page")
+            text = write_corrections(pages)
+            counted = count_of(len(pages), "corrected page")
     replace_file(out, text.encode())
     print_line(f"{out}: {counted}")

@@ -57,17 +57,17 @@ def test_a_dialog_marks_blocks_until_the_page_is_done(draft, ask, capsys):
     page = ask(f"- {offer}", "+ 0", "= 0", "show", "done")
     assert [position for position, block in enumerate(page.blocks) if block.mark is not None] == [offer]
     assert (page.blocks[offer].mark, page.finished, page.marked) == (False, True, 1)
-    shown = capsys.readouterr().out
-    assert f"+ {offer} paragraph" in shown
-    assert f"-*{offer} paragraph" in shown
-    assert "take back your marks" in shown
+    printed = capsys.readouterr().out
+    assert f"+ {offer} paragraph" in printed
+    assert f"-*{offer} paragraph" in printed
+    assert "take back your marks" in printed
 
 
 def test_a_dialog_tells_what_is_wrong_and_goes_on(ask, capsys):
     assert ask("+ 99", "nonsense", "", "- Win two nights", "part").finished is False
-    shown = capsys.readouterr().out
-    assert "'99' names no blocks" in shown
-    assert "'nonsense' is no command" in shown
+    printed = capsys.readouterr().out
+    assert "'99' names no blocks" in printed
+    assert "'nonsense' is no command" in printed
 
 
 def test_a_dialog_that_ends_stores_nothing(ask):
@@ -113,7 +113,7 @@ def test_a_preview_in_words(capsys):
     preview = SitePreview("courier.example", pages=12, unlike=2, changed=9, unread=1, other_methods=3, blocks_dropped=9)
     preview.examples = [ChangedText("https://courier.example/1", "Win\x1b[31m two nights", keep=False)]
     print_preview(preview, taught_site.site_model())
-    shown = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for words in (
         "learned from 2 corrected pages. On 12 stored pages, 9 would change: 9 blocks dropped",
         "It does not fit 2 pages, which stay as they are.",
@@ -121,14 +121,14 @@ def test_a_preview_in_words(capsys):
         "- Win",
         "drop p.reader-offer",
     ):
-        assert words in shown
-    assert "\x1b[31m two" not in shown
+        assert words in printed
+    assert "\x1b[31m two" not in printed
     with pytest.raises(CompareError, match="none is stored with its HTML"):
         print_preview(SitePreview("courier.example", unread=4), taught_site.site_model())
 
 
 def test_a_list_of_sites(capsys):
     print_taught_sites([TaughtSite("courier.example", 2, 3, None)])
-    shown = capsys.readouterr().out
-    assert "courier.example" in shown
-    assert "no model" in shown
+    printed = capsys.readouterr().out
+    assert "courier.example" in printed
+    assert "no model" in printed
