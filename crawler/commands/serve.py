@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 import socket
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
@@ -36,7 +36,7 @@ _SHUTDOWN_SECONDS = 2
 
 class ServeCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
-        return "[--host HOST] [--port PORT] [--token [TOKEN]] [-s DATABASE_URL=URL]"
+        return "[--host HOST] [--port PORT] [--token [TOKEN]] [--edit] [-s DATABASE_URL=URL]"
 
     def short_desc(self) -> str:
         return "Show the database as a web page"
@@ -45,7 +45,8 @@ class ServeCommand(BlocksieveCommand, ScrapyCommand):
         return (
             "Serve a web page that shows crawls, sites, pages, texts and failures, and the same as JSON, until Ctrl-C. "
             "The database is only read, and crawls go on meanwhile. Only this machine reaches the page, unless --host "
-            "and --token say otherwise. Needs the extra `web`."
+            "and --token say otherwise. With --edit, pages can be corrected in the browser, as with `scrapy correct`. "
+            "Needs the extra `web`."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -59,27 +60,39 @@ class ServeCommand(BlocksieveCommand, ScrapyCommand):
             metavar="TOKEN",
             help="let in only those who have the token; without TOKEN, a new one is made and printed",
         )
+        parser.add_argument(
+            "--edit",
+            action="store_true",
+            help="let those who have the token correct pages; without --token, a new one is made",
+        )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
         expect_no_arguments(args)
         if not 0 <= opts.port <= _PORTS:
             raise UsageError(f"--port is {opts.port}; it takes a number from 0 to {_PORTS}", print_help=False)
-        if opts.token == "":
+        if opts.token == "" or (opts.edit and opts.token is None):
             opts.token = secrets.token_urlsafe(_MADE_TOKEN_BYTES)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's signature
-        self.exitcode = run_command(lambda: self._serve(opts.host, opts.port, opts.token))
+        self.exitcode = run_command(lambda: self._serve(opts.host, opts.port, opts.token, edits=opts.edit))
 
-    def _serve(self, host: str, port: int, token: str | None) -> None:
+    def _serve(self, host: str, port: int, token: str | None, *, edits: bool) -> None:
         with needs_extra("scrapy serve", "web"):
-            from crawler.web.app import make_app  # noqa: PLC0415 — an extra
+            from crawler.editing.routes import TEMPLATES, Editor  # noqa: PLC0415 — an extra
+            from crawler.web.app import Editing, make_app  # noqa: PLC0415 — as above
             from crawler.web.guard import Access  # noqa: PLC0415 — as above
         assert self.settings is not None  # set by scrapy.cmdline
-        access = Access.of(host, token)
-        with opened_engine(self.config.database_url, must_exist=True, query_seconds=_QUERY_SECONDS) as engine:
+        access = Access.of(host, token, edits=edits)
+        url = self.config.database_url
+        with ExitStack() as stack:
+            engine = stack.enter_context(opened_engine(url, must_exist=True, query_seconds=_QUERY_SECONDS))
             schema.check_schema(engine)
-            app = make_app(engine, self.settings, access)
+            editing = None
+            if edits:
+                written = stack.enter_context(opened_engine(url, must_exist=True))
+                editing = Editing(TEMPLATES, lambda answering, renderer: Editor(answering, renderer, written).routes())
+            app = make_app(engine, self.settings, access, editing)
             with listen(host, port) as listening:
                 print_line(f"{location_of(engine)} is shown at {_address(host, listening, token)} until Ctrl-C")
                 with suppress(KeyboardInterrupt):  # which uvicorn raises again after it has ended

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cleaning import PageError, clean
 from cleaning.errors import OptionError
@@ -30,6 +31,13 @@ EXAMPLES = 10
 _PAGES_AT_ONCE = 20
 
 
+class ModelChange(NamedTuple):
+    """The model of a site that is in use, if any, and the one that is looked at."""
+
+    before: SiteModel | None
+    after: SiteModel
+
+
 @dataclass(frozen=True, slots=True)
 class ChangedText:
     """A text that the model decides otherwise, its page, and whether it would be kept."""
@@ -43,12 +51,15 @@ class ChangedText:
 class SitePreview:
     """The pages of a site, and what the model would change on them.
 
-    `pages` were cleaned with it and without. On `unlike` ones it does not fit, `changed` ones change. `unread` pages
-    have no stored HTML or cannot be cleaned, and `other_methods` ones are cleaned by a method that cannot be taught.
-    `examples` has texts of different pages, at most ten.
+    `total` pages are stored, and with `more` not all of them were looked at. `pages` were cleaned with the model and
+    without. On `unlike` ones it does not fit, `changed` ones change. `unread` pages have no stored HTML or cannot be
+    cleaned, and `other_methods` ones are cleaned by a method that cannot be taught. `examples` has texts of different
+    pages, at most ten.
     """
 
     site: str
+    total: int = 0
+    more: bool = False
     pages: int = 0
     unlike: int = 0
     changed: int = 0
@@ -84,27 +95,29 @@ class SitePreview:
 def preview_site_model(
     engine: Engine,
     site: str,
-    before: SiteModel | None,
-    after: SiteModel,
+    change: ModelChange,
     seconds: float,
     report: Callable[[int, int], None] = lambda *_: None,
+    limit: int | None = None,
 ) -> SitePreview:
     """Return what a model would change on all stored pages of a site, beside the one in use, if any.
 
-    Each page may take `seconds`; `report` gets the number of pages done and of all. Raises StoreError.
+    Each page may take `seconds`; `report` gets the number of pages done and of all. With a `limit` only the first pages
+    are looked at. Raises StoreError.
     """
     preview = SitePreview(site)
     job = RecleanJob("", site)
     with read_transaction(engine) as connection:
-        total = count_pages_after(connection, job, 0)
-    for number, page in enumerate(_read_pages(engine, job), 1):
+        preview.total = count_pages_after(connection, job, 0)
+    preview.more = limit is not None and preview.total > limit
+    for number, page in enumerate(islice(_read_pages(engine, job), limit), 1):
         if page.method != METHOD:
             preview.other_methods += 1
         elif page.html is None or page.retired:
             preview.unread += 1
         else:
-            _add_page(preview, page, before, after, seconds)
-        report(number, total)
+            _add_page(preview, page, change, seconds)
+        report(number, preview.total)
     return preview
 
 
@@ -120,16 +133,14 @@ def _read_pages(engine: Engine, job: RecleanJob) -> Iterator[PageToReclean]:
         after_page = pages[-1].page_id
 
 
-def _add_page(
-    preview: SitePreview, page: PageToReclean, before: SiteModel | None, after: SiteModel, seconds: float
-) -> None:
+def _add_page(preview: SitePreview, page: PageToReclean, change: ModelChange, seconds: float) -> None:
     assert page.html is not None  # such pages are not cleaned
     options: Mapping[str, Any] = (page.settings or {}).get("CLEANING_OPTIONS") or {}
     try:
         stored = PageToClean.from_stored(decompress(page.html), known_url(page.url), page.encoding)
         with time_limit(seconds):
             tree = parse_again(stored)
-            cleaned = [clean(tree, method=METHOD, site_model=model, **options) for model in (before, after)]
+            cleaned = [clean(tree, method=METHOD, site_model=model, **options) for model in change]
     except (PageError, OptionError, TimeLimitError):
         preview.unread += 1
         return

@@ -76,11 +76,14 @@ class Answering:
         return await to_thread.run_sync(work, limiter=self.threads, abandon_on_cancel=True)
 
 
-def make_app(engine: Engine, settings: BaseSettings, access: Access) -> ASGIApp:
-    """Return the application for a database that exists; `engine` should be one for readers."""
+def make_app(engine: Engine, settings: BaseSettings, access: Access, editing: Editing | None = None) -> ASGIApp:
+    """Return the application for a database that exists; `engine` should be one for readers.
+
+    `editing` adds the pages that change something, for an access that `edits`.
+    """
     answering = Answering(engine, settings, Config.read(settings))
-    renderer = Renderer(answering.views)
-    routes = []
+    renderer = Renderer(answering.views, () if editing is None else (editing.templates,))
+    routes = [] if editing is None else editing.make_routes(answering, renderer)
     for view in answering.views:
         routes += [
             Route(view.api_path, _guarded(_as_json(answering, view), _problem_as_json)),
@@ -98,6 +101,14 @@ def make_app(engine: Engine, settings: BaseSettings, access: Access) -> ASGIApp:
     ]
     app = Starlette(routes=routes, exception_handlers={404: renderer.missing})
     return Guard(app, access)
+
+
+@dataclass(frozen=True, slots=True)
+class Editing:
+    """The pages that change something: the package with their templates, and their routes."""
+
+    templates: str
+    make_routes: Callable[[Answering, Renderer], list[Route]]
 
 
 def _as_page(answering: Answering, renderer: Renderer, view: View) -> _Endpoint:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _TOKEN_CHARS_MIN = 16
 _COOKIE = "blocksieve"
 _METHODS = ("GET", "HEAD")
+EDIT_PATH = "/edit/"
+"""Where requests may change something, if the server was started so."""
 FEED_PATH = "/changes.atom"
 _FEED_KEY = "key"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -54,30 +56,34 @@ def _page_policy(nonce: str) -> str:
 class Access:
     """The names under which the server may be asked, and the token that a reader must show, if any.
 
-    With `any_address` every numeric address is one of its names: no other site can have it as its own.
+    With `any_address` every numeric address is one of its names: no other site can have it as its own. If it `edits`,
+    forms of its own pages may change something; then there is a token.
     """
 
     hosts: frozenset[str]
     any_address: bool = False
     token: str | None = None
+    edits: bool = False
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     @classmethod
-    def of(cls, host: str, token: str | None) -> Access:
+    def of(cls, host: str, token: str | None, *, edits: bool = False) -> Access:
         """Return the access to a server that listens at a host.
 
-        Raises ConfigError for a host that others reach, if there is no token, and for a short token.
+        Raises ConfigError for a short token, and without a token for a host that others reach and for editing.
         """
+        if edits and token is None:
+            raise ConfigError("--edit needs --token: other programs of this machine reach the server too")
         if token is not None and len(token) < _TOKEN_CHARS_MIN:
             raise ConfigError(f"--token has {len(token)} characters; it must have {_TOKEN_CHARS_MIN} or more")
         if is_loopback(host):
-            return cls(_LOOPBACK | {host.lower()}, token=token)
+            return cls(_LOOPBACK | {host.lower()}, token=token, edits=edits)
         if token is None:
             raise ConfigError(
                 f"--host {host!r} can be reached from other machines: add --token, so that only its owners get in"
             )
         own = {host, socket.gethostname(), socket.getfqdn()}
-        return cls(_LOOPBACK | {name.lower() for name in own}, any_address=True, token=token)
+        return cls(_LOOPBACK | {name.lower() for name in own}, any_address=True, token=token, edits=edits)
 
     def knows(self, host: str) -> bool:
         """Return True if a Host header, with or without a port, names this server."""
@@ -91,6 +97,15 @@ class Access:
     def pass_of(self, token: str) -> str:
         """Return what a browser keeps in place of the token; it is worth nothing once the server has ended."""
         return hmac.new(self._key, token.encode(), sha256).hexdigest()
+
+    @property
+    def form_key(self) -> str | None:
+        """What each form of this server holds, and no page of another site can read; None if it does not edit."""
+        return hmac.new(self._key, EDIT_PATH.encode(), sha256).hexdigest() if self.edits else None
+
+    def proves_form(self, key: str) -> bool:
+        """Return True if this is the key of the server's forms."""
+        return self.form_key is not None and _equal(key, self.form_key)
 
     @property
     def feed_key(self) -> str | None:
@@ -121,7 +136,12 @@ class Guard:
         if scope["type"] != "http":
             return
         nonce = secrets.token_urlsafe(16)
-        scope.setdefault("state", {}).update(nonce=nonce, feed_key=self._access.feed_key)
+        scope.setdefault("state", {}).update(
+            nonce=nonce,
+            feed_key=self._access.feed_key,
+            form_key=self._access.form_key,
+            proves_form=self._access.proves_form,
+        )
         refusal = self._refusal(scope)
 
         async def send_safely(message: Message) -> None:
@@ -138,11 +158,14 @@ class Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request that goes no further."""
         headers = Headers(scope=scope)
-        if scope["method"] not in _METHODS:
+        changes = scope["method"] == "POST" and self._access.edits and scope["path"].startswith(EDIT_PATH)
+        if scope["method"] not in _METHODS and not changes:
             return PlainTextResponse("this page is only read: GET and HEAD", 405, {"Allow": ", ".join(_METHODS)})
         if not self._access.knows(headers.get("host", "")):
             name = headers.get("host", "")[:100]
             return PlainTextResponse(f"this server is not {name!r}; start it with --host NAME", 421)
+        if changes and not _is_of_own_page(headers):
+            return PlainTextResponse("only a form of this server's own pages may change something", 403)
         if (token := _token_in(scope)) is not None and self._access.token is not None:
             return self._enter(scope, token)
         if not (self._opens_feed(scope) or self._access.admits(headers)):
@@ -170,6 +193,14 @@ class Guard:
         answer = RedirectResponse(f"{path}?{urlencode(rest)}" if rest else path, 303)
         answer.set_cookie(_COOKIE, self._access.pass_of(token), httponly=True, samesite="strict")
         return answer
+
+
+def _is_of_own_page(headers: Headers) -> bool:
+    """Return True if a browser says that the request comes from a page of the same server."""
+    if headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        return False
+    scheme, _, host = headers.get("origin", "").partition("://")
+    return scheme in {"http", "https"} and host.lower() == headers.get("host", "").lower()
 
 
 def is_loopback(host: str) -> bool:

@@ -106,8 +106,9 @@ def read_static() -> Mapping[str, StaticFile]:
 class Renderer:
     """Makes pages of answers."""
 
-    def __init__(self, views: Sequence[View]) -> None:
-        templates = ChoiceLoader([PackageLoader("crawler.web"), PackageLoader("crawler.reports")])
+    def __init__(self, views: Sequence[View], edit_packages: Sequence[str] = ()) -> None:
+        packages = ("crawler.web", "crawler.reports", *edit_packages)
+        templates = ChoiceLoader([PackageLoader(package) for package in packages])
         self._environment = make_environment(templates)
         self._environment.globals |= {
             "menu": [view for view in views if view.in_menu],
@@ -116,6 +117,7 @@ class Renderer:
             "kinds": SEARCH_KINDS,
             "meanings": {reason.value: reason.meaning for reason in Reason},
             "chart_of": make_chart,
+            "edits": bool(edit_packages),
             "epoch": datetime.fromtimestamp(0, UTC),
         }
         self._environment.filters |= {
@@ -150,6 +152,11 @@ class Renderer:
         template = self._environment.get_template("changes.atom.j2")
         base = str(request.base_url).rstrip("/")
         return template.render(it=answer, asked=question, base=base, feed_key=request.state.feed_key)
+
+    def edit_page(self, request: Request, template: str, values: dict[str, Any]) -> str:
+        """Return a page on which something can be changed; its forms hold the server's key."""
+        context = _context(request) | {"json_address": None, "form_key": request.state.form_key} | values
+        return self._environment.get_template(template).render(context)
 
     def problem(self, request: Request, status: int, sentence: str) -> Response:
         """Return the page that says why there is no answer."""
@@ -276,7 +283,7 @@ def plain_text(markdown: str) -> str:
     return _MARKS.sub(r"\1", markdown)
 
 
-def _query(values: Mapping[str, Any]) -> str:
+def _query(values: dict[str, Any]) -> str:
     """Return parameters for an address, without those that are empty."""
     return urlencode({name: value for name, value in values.items() if value not in (None, "")})
 

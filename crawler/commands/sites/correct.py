@@ -42,7 +42,7 @@ from crawler.reports.correction import (
 from crawler.reports.explain import find_page
 from crawler.storage.database import read_transaction, write_transaction
 from crawler.teaching import records
-from crawler.teaching.preview import preview_site_model
+from crawler.teaching.preview import ModelChange, preview_site_model
 from crawler.terminal import count_of, print_json, print_line, print_progress, run_printing_command
 from crawler.urls import parse_site, site_of
 
@@ -194,7 +194,7 @@ class CorrectCommand(BlocksieveCommand, ScrapyCommand):
             )
             return
         before = None if stored is None else SiteModel.from_json(stored)
-        preview = preview_site_model(engine, site, before, model, self.config.cleaning_seconds, _report)
+        preview = preview_site_model(engine, site, ModelChange(before, model), self.config.cleaning_seconds, _report)
         print_progress("")
         if opts.json:
             print_json(asdict(preview) | {"corrected_pages": model.pages, "learned": model.describe()})

@@ -1,0 +1,5 @@
+"""Editing in the browser (`scrapy serve --edit`): the pages of `crawler/web` stay as they are, and only read.
+
+`form` is a page to correct and what a browser sends back, `site` is the preview of a site and what is accepted, and
+`routes` has the addresses.
+"""

@@ -1,0 +1,128 @@
+"""The form of a page to correct: its blocks with today's decisions, and the marks that a browser sends back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from xxhash import xxh3_128_hexdigest
+
+from cleaning import PageError, parse
+from cleaning.teaching import SiteModel, correct
+from cleaning.teaching.corrections import recall_marks
+from cleaning.teaching.draft import draft_correction
+from crawler.errors import CompareError, NotStoredError, QueryError, TimeLimitError
+from crawler.storage.queries import read_contents_of
+from crawler.teaching import records
+from crawler.time_limit import time_limit
+from crawler.urls import known_url
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cleaning.blocks import Decision
+    from cleaning.teaching import CorrectedPage
+    from crawler.web.snapshot import DatabaseSnapshot
+
+MAX_BLOCKS = 3_000
+"""Blocks of a page that a form shows; a page with more is corrected by `scrapy correct`."""
+MAX_FORM_BYTES = 1_000_000
+_MAX_READER_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class FormBlock:
+    """A block in the form: today's decision, and whether it would be kept as the form is now."""
+
+    decision: Decision
+    keep: bool
+    marked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PageForm:
+    """A page to correct. `version` changes when its blocks, the decisions on them or its correction change."""
+
+    page_id: int
+    url: str
+    site: str
+    page: CorrectedPage
+    blocks: Sequence[FormBlock]
+    version: str
+
+
+def read_form(snapshot: DatabaseSnapshot, page_id: int, reader: str = "") -> PageForm:
+    """Return the form of a stored page.
+
+    Raises NotStoredError if the page or its HTML is not stored, CompareError if it cannot be cleaned or has too many
+    blocks.
+    """
+    contents = read_contents_of(snapshot.connection, page_id)
+    if contents is None or contents.html is None:
+        what = "is not in the database" if contents is None else "has no stored HTML"
+        raise NotStoredError(f"page {page_id} {what}; it cannot be corrected here")
+    url = known_url(contents.url)
+    if url is None:
+        raise CompareError(f"{contents.url} is no address of a site")
+    config = snapshot.config
+    model = None if contents.site_model is None else SiteModel.from_json(contents.site_model)
+    try:
+        with time_limit(config.cleaning_seconds):
+            tree = parse(contents.html, url, contents.encoding, max_bytes=config.page_max_bytes)
+            now = snapshot.now.isoformat(timespec="seconds")
+            draft = draft_correction(tree, reader, now, model, **config.cleaning_options)
+    except (PageError, TimeLimitError) as error:
+        raise CompareError(f"{url}: {error}") from error
+    if not 0 < len(draft.decisions) <= MAX_BLOCKS:
+        raise CompareError(
+            f"{url} has {len(draft.decisions):,} blocks; a form shows 1 to {MAX_BLOCKS:,}: use scrapy correct"
+        )
+    earlier = records.read_correction(snapshot.connection, url)
+    page = draft.page if earlier is None else recall_marks(draft.page, earlier)
+    blocks = [
+        FormBlock(decision, block.right, block.mark is not None)
+        for decision, block in zip(draft.decisions, page.blocks, strict=True)
+    ]
+    seen = [(block.signature.text, block.kept, block.mark) for block in page.blocks]
+    version = xxh3_128_hexdigest(repr((seen, earlier and earlier.corrected_at, contents.site_model)).encode())
+    return PageForm(page_id, url, contents.site, page, blocks, version)
+
+
+def read_fields(body: bytes) -> dict[str, list[str]]:
+    """Return the fields of a form that a browser sent. Raises QueryError for a body that is none."""
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=2 * MAX_BLOCKS)
+    except ValueError as error:
+        raise QueryError(f"this is no form: {error}") from error
+    fields: dict[str, list[str]] = {}
+    for name, value in pairs:
+        fields.setdefault(name, []).append(value)
+    return fields
+
+
+def reader_of(fields: Mapping[str, Sequence[str]]) -> str:
+    """Return the name of the reader. Raises QueryError without one, and for a long one."""
+    reader = " ".join(fields.get("reader", [""])[-1].split())
+    if not reader or len(reader) > _MAX_READER_CHARS or not reader.isprintable():
+        raise QueryError(f"say who corrects, in 1 to {_MAX_READER_CHARS} characters; the name is {reader[:80]!r}")
+    return reader
+
+
+def corrected_by(form: PageForm, fields: Mapping[str, Sequence[str]]) -> CorrectedPage:
+    """Return the page as the fields mark it: `keep` has the positions of the blocks that are text.
+
+    Raises QueryError for other positions, AnnotationError for a page that is not finished and has no mark.
+    """
+    positions = range(len(form.blocks))
+    try:
+        keep = {int(number) for number in fields.get("keep", ())}
+    except ValueError as error:
+        raise QueryError(f"a block is called by its number: {error}") from error
+    if not keep <= set(positions):
+        raise QueryError(f"the page has no block {max(keep)}")
+    marks = {
+        position: position in keep if (position in keep) != form.page.blocks[position].kept else None
+        for position in positions
+    }
+    return correct(form.page, marks)
