@@ -33,9 +33,9 @@ PLAIN_WORDS = frozenset(
     calibration candidates card changes check chunks classifier columns compare comparison completion config context
     copies correct
     database datatrove date decide default demo descriptions detection diff discovery domains draft draw dropped
-    elements embedded env errors exit explain explanation export exposition extract
+    editing elements embedded env errors exit explain explanation export exposition extract
     facets failures feed feeds fetch fetching file files filter filters finish fit folds footnotes formats formulas
-    fragment
+    form fragment
     grid ground guard
     handler
     index initdb inline input inputs

@@ -57,6 +57,11 @@ class CorrectedPage:
     finished: bool = True
 
     @property
+    def marks(self) -> int:
+        """The number of blocks that the reader marked."""
+        return sum(block.mark is not None for block in self.blocks)
+
+    @property
     def marked(self) -> int:
         """The number of blocks whose decision the reader changed."""
         return sum(block.right != block.kept for block in self.blocks)

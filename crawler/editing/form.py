@@ -122,7 +122,7 @@ def corrected_by(form: PageForm, fields: Mapping[str, Sequence[str]]) -> Correct
     if not keep <= set(positions):
         raise QueryError(f"the page has no block {max(keep)}")
     marks = {
-        position: position in keep if (position in keep) != form.page.blocks[position].kept else None
-        for position in positions
+        position: position in keep if block.marked or (position in keep) != block.decision.kept else None
+        for position, block in enumerate(form.blocks)
     }
     return correct(form.page, marks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
@@ -34,6 +35,7 @@ class CorrectedLink:
     """A corrected page, and its id if it is stored."""
 
     page: CorrectedPage
+    corrected: datetime
     page_id: int | None
 
 
@@ -60,11 +62,13 @@ def read_site_teaching(engine: Engine, site: str, config: Config) -> SiteTeachin
     model = SiteModel.learn(pages)
     before = None if stored is None else SiteModel.from_json(stored)
     preview = preview_site_model(engine, site, ModelChange(before, model), config.cleaning_seconds, limit=PREVIEW_PAGES)
-    corrected = [CorrectedLink(one, ids.get(url_key(one.url))) for one in pages]
+    corrected = [
+        CorrectedLink(one, datetime.fromisoformat(one.corrected_at), ids.get(url_key(one.url))) for one in pages
+    ]
     return SiteTeaching(site, corrected, model, preview, taught[0])
 
 
 def _page_ids(connection: Connection, pages: Sequence[CorrectedPage]) -> dict[str, int]:
-    keys = [url_key(one.url) for one in pages]
+    keys = [url_key(corrected.url) for corrected in pages]
     rows = connection.execute(select(page.c.url_key, page.c.id).where(page.c.url_key.in_(keys)))
     return {row.url_key: row.id for row in rows}

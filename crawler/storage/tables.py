@@ -470,8 +470,7 @@ template = Table(
 )
 
 # What readers corrected, the last time of each page: crawler/teaching/records.py. `page` is a corrected page as
-# cleaning/teaching/corrections.py writes it, without a text; `marks` counts the blocks that the reader decided
-# otherwise.
+# cleaning/teaching/corrections.py writes it, without a text; `marks` counts the marked blocks.
 correction = Table(
     "correction",
     metadata,

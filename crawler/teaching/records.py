@@ -53,7 +53,7 @@ def save_correction(connection: Connection, page: CorrectedPage) -> None:
         "corrected": datetime.fromisoformat(page.corrected_at).astimezone(UTC),
         "method": METHOD,
         "model": page.model,
-        "marks": page.marked,
+        "marks": page.marks,
         "page": page.to_record(),
     }
     statement = insert_on_conflict(connection, correction).values(row)
