@@ -63,7 +63,7 @@ def read_site_teaching(engine: Engine, site: str, config: Config) -> SiteTeachin
     before = None if stored is None else SiteModel.from_json(stored)
     preview = preview_site_model(engine, site, ModelChange(before, model), config.cleaning_seconds, limit=PREVIEW_PAGES)
     corrected = [
-        CorrectedLink(one, datetime.fromisoformat(one.corrected_at), ids.get(url_key(one.url))) for one in pages
+        CorrectedLink(link, datetime.fromisoformat(link.corrected_at), ids.get(url_key(link.url))) for link in pages
     ]
     return SiteTeaching(site, corrected, model, preview, taught[0])
 
