@@ -71,11 +71,12 @@ def clean(
     page = _with_address(page, stated)
     page, result = _decide_text(page, stated, chosen, checked_options, site_model)
     kept = " ".join([decision.block.text for decision in kept_decisions(result.decisions)])
+    weights = site_model.field_weights if site_model and result.taught is not None else None
     return CleanPage(
         page.url,
         method,
         page.encoding,
-        read_metadata(page, stated, kept),
+        read_metadata(page, stated, kept, weights),
         tuple(result.decisions),
         page.parse_warnings,
         result.type,

@@ -224,4 +224,7 @@ def test_of_many_processes_one_may_die_or_sleep(start, address, url, fate, whole
     twice = {request for request, number in (count_requests(address) - counts).items() if number > 1}
     assert twice <= lost | {f"{BASE_URL}{file}" for file in ("robots.txt", ".well-known/tdmrep.json")}
     assert lost
-    assert set(rows(url, "SELECT DISTINCT visits FROM page")) == {(1,)}
+    # Two addresses of a page may be visited before either visit is stored; no other page is visited again.
+    again = {row.url for row in rows(url, "SELECT url FROM page WHERE visits > 1")}
+    aliased = {row.url for row in rows(url, "SELECT p.url FROM page p JOIN address a ON a.leads_to = p.url_key")}
+    assert again <= aliased

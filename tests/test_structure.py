@@ -34,8 +34,8 @@ PLAIN_WORDS = frozenset(
     copies correct
     database datatrove date decide default demo descriptions detection diff discovery domains draft draw dropped
     editing elements embedded env errors exit explain explanation export exposition extract
-    facets failures feed feeds fetch fetching file files filter filters finish fit folds footnotes formats formulas
-    form fragment
+    facets failures feed feeds fetch fetching fields file files filter filters finish fit folds footnotes formats
+    form formulas fragment
     grid ground guard
     handler
     index initdb inline input inputs

@@ -12,6 +12,7 @@ from cleaning.metadata.statements import tidy_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+_BETWEEN_NAMES = re.compile(r"\s*[;,&|]\s*(?:and\s+)?|\s+and\s+")
 _MAX_NAME_CHARS = 60
 _MIN_NAME_CHARS = 2  # a shorter text replaces a picture
 _MAX_NAME_WORDS = 6
@@ -211,6 +212,15 @@ def is_person(name: str) -> bool:
 def is_company(name: str) -> bool:
     """Return True if a name has a word of companies, teams or agencies."""
     return _COMPANY.search(name) is not None
+
+
+def split_names(text: str) -> frozenset[str]:
+    """Return the names in a list of names, as they are compared with others.
+
+    >>> sorted(split_names("Ann Lee, Bo Ek and C. Roe"))
+    ['ann lee', 'bo ek', 'c roe']
+    """
+    return frozenset(name for part in _BETWEEN_NAMES.split(text) if (name := fold_name(part)))
 
 
 def fold_name(name: str) -> str:

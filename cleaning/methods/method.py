@@ -31,6 +31,10 @@ class SiteJudge(Protocol):
     def judge(self, table: LeafTable, scores: np.ndarray, url: str | None = None) -> np.ndarray | None:
         """Return the scores (n) of a page's n blocks in place of the trained ones; None if it does not fit the page."""
 
+    @property
+    def field_weights(self) -> Mapping[str, Mapping[str, float]]:
+        """The weights that replace the trained ones of titles, authors and dates, by field and feature."""
+
 
 class MethodResult(NamedTuple):
     """A method's decisions on a page; `type` and `confidence` (0 to 1) are None for methods that tell no page type.

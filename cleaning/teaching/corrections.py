@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from cleaning.errors import AnnotationError
+from cleaning.teaching.fields import FIELDS, CorrectedField
 from cleaning.teaching.signatures import BlockSignature
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ class CorrectedPage:
     """The marks of a reader on a page.
 
     On a page that the reader `finished`, the blocks without a mark are right as they are; on another page they say
-    nothing. `corrected_at` is a time in ISO 8601. `model` is the SHA-256 of the trained model that gave the scores.
+    nothing. `fields` has the corrected ones of `cleaning.teaching.fields.FIELDS`. `corrected_at` is a time in ISO 8601.
+    `model` is the SHA-256 of the trained model that gave the scores.
     """
 
     url: str
@@ -55,6 +57,7 @@ class CorrectedPage:
     model: str
     blocks: tuple[CorrectedBlock, ...] = field(repr=False)
     finished: bool = True
+    fields: Mapping[str, CorrectedField] = field(default_factory=dict, repr=False)
 
     @property
     def marks(self) -> int:
@@ -65,6 +68,10 @@ class CorrectedPage:
     def marked(self) -> int:
         """The number of blocks whose decision the reader changed."""
         return sum(block.right != block.kept for block in self.blocks)
+
+    def with_fields(self, fields: Mapping[str, CorrectedField]) -> Self:
+        """Return the page with more corrected fields."""
+        return replace(self, fields={**self.fields, **fields})
 
     def to_record(self) -> dict[str, Any]:
         """Return the page as values for JSON; the signatures' elements are listed once."""
@@ -88,6 +95,10 @@ class CorrectedPage:
             "corrected_at": self.corrected_at,
             "model": self.model,
             "finished": self.finished,
+            "fields": {
+                name: {"right": fixed.right, "options": [[key, sorted(names)] for key, names in fixed.options.items()]}
+                for name, fixed in self.fields.items()
+            },
             "elements": elements,
             "blocks": rows,
         }
@@ -101,13 +112,14 @@ class CorrectedPage:
             texts = [record[name] for name in ("url", "reader", "corrected_at", "model")]
             if not all(isinstance(text, str) for text in texts) or not isinstance(record["finished"], bool):
                 raise AnnotationError("url, reader, corrected_at and model are texts, finished is true or false")
+            fields = {name: _read_field(name, fixed) for name, fixed in record["fields"].items()}
             blocks = tuple(_read_block(row, record["elements"]) for row in record["blocks"][:_MAX_BLOCKS])
-        except (KeyError, TypeError, IndexError, ValueError) as error:
+        except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
             if isinstance(error, AnnotationError):
                 raise
             raise AnnotationError(f"it is not the record of a corrected page: {error!r}") from error
         url, reader, corrected_at, model = texts
-        return cls(url, reader, corrected_at, model, blocks, record["finished"])
+        return cls(url, reader, corrected_at, model, blocks, record["finished"], fields)
 
 
 def correct(page: CorrectedPage, marks: Mapping[int, bool | None]) -> CorrectedPage:
@@ -126,7 +138,7 @@ def correct(page: CorrectedPage, marks: Mapping[int, bool | None]) -> CorrectedP
 
 
 def recall_marks(page: CorrectedPage, earlier: CorrectedPage) -> CorrectedPage:
-    """Return the page with the marks of an earlier correction of it, on the texts that it still has.
+    """Return the page with the marks and fields of an earlier correction of it, on the texts that it still has.
 
     Of several equal texts, the first one has the first mark.
     """
@@ -138,7 +150,7 @@ def recall_marks(page: CorrectedPage, earlier: CorrectedPage) -> CorrectedPage:
         for position, block in enumerate(page.blocks)
         if (known := marks[block.signature.text])
     }
-    return correct(page, recalled)
+    return replace(correct(page, recalled), fields={**earlier.fields, **page.fields})
 
 
 def write_corrections(pages: Iterable[CorrectedPage]) -> str:
@@ -160,6 +172,14 @@ def read_corrections(text: str) -> list[CorrectedPage]:
         except ValueError as error:
             raise AnnotationError(f"line {number}: {error}") from error
     return pages
+
+
+def _read_field(name: str, record: Mapping[str, Any]) -> CorrectedField:
+    options = {key: frozenset(names) for key, names in record["options"]}
+    texts = [text for names in options.values() for text in names] + [key for key in options if key is not None]
+    if name not in FIELDS or record["right"] not in options or not all(isinstance(text, str) for text in texts):
+        raise AnnotationError(f"the field {name!r} is not one of a corrected page")
+    return CorrectedField(options, record["right"])
 
 
 def _read_block(row: Sequence[Any], elements: Sequence[str]) -> CorrectedBlock:

@@ -12,6 +12,7 @@ import numpy as np
 from cleaning.classifier.decide import choose_blocks
 from cleaning.errors import AnnotationError
 from cleaning.leaf_table import Column
+from cleaning.teaching.fields import FIELDS, learn_field, taught_weights
 from cleaning.teaching.regression import Observations, fit_residuals, likelihoods, log_odds_of
 from cleaning.teaching.signatures import read_signatures, signature_features
 
@@ -57,8 +58,9 @@ class SiteModel:
     must stand in elements that these have (`elements`, with what the weights add to a block there, on average). The
     kept words must not grow or shrink far beyond what the corrections do (`least_share` and `greatest_share` of the
     words kept without them). After a redesign the trained scores are therefore used again. On a corrected page itself
-    each mark holds for its text: `marks` has by address and text digest whether to keep it. `model` is the SHA-256 of
-    the trained model that the corrections were made with.
+    each mark holds for its text: `marks` has by address and text digest whether to keep it. `fields` has what is added
+    to the trained weights of titles, authors and dates. `model` is the SHA-256 of the trained model that the
+    corrections were made with.
     """
 
     pages: int = 0
@@ -68,6 +70,7 @@ class SiteModel:
     least_share: float = 1.0
     greatest_share: float = 1.0
     marks: Mapping[str, Mapping[str, bool]] = field(default_factory=dict, repr=False)
+    fields: Mapping[str, Mapping[str, float]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def learn(cls, pages: Iterable[CorrectedPage]) -> Self:
@@ -91,6 +94,7 @@ class SiteModel:
             least_share=round(min(1.0, *shares), 3),
             greatest_share=round(max(1.0, *shares), 3),
             marks={url: marks for url in sorted(latest) if (marks := _marks_of(latest[url]))},
+            fields=_learn_fields([latest[url] for url in sorted(latest)]),
         )
 
     def judge(self, table: LeafTable, scores: np.ndarray, url: str | None = None) -> np.ndarray | None:
@@ -108,6 +112,11 @@ class SiteModel:
             if keep is not None:
                 judged[number] = max(judged[number], _MARKED_SCORE) if keep else min(judged[number], 1 - _MARKED_SCORE)
         return judged
+
+    @property
+    def field_weights(self) -> Mapping[str, Mapping[str, float]]:
+        """The weights that replace the trained ones of the corrected fields, by field and feature."""
+        return {name: taught_weights(name, added) for name, added in self.fields.items()}
 
     def _judge(self, page: _TaughtPage) -> np.ndarray | None:
         covered = np.array([signature.elements in self.elements for signature in page.signatures], bool)
@@ -130,6 +139,7 @@ class SiteModel:
             "greatest_share": self.greatest_share,
             "weights": [[*feature, *weight] for feature, weight in ordered],
             "elements": [[name, *weight] for name, weight in sorted(self.elements.items())],
+            "fields": {name: dict(weights) for name, weights in self.fields.items()},
             "marks": {url: dict(marks) for url, marks in self.marks.items()},
         }
         return json.dumps(record, ensure_ascii=False)
@@ -147,8 +157,13 @@ class SiteModel:
             }
             shares = float(record["least_share"]), float(record["greatest_share"])
             elements = {str(name): Weight(float(sums), int(pages)) for name, sums, pages in record["elements"]}
+            fields = {
+                name: {str(feature): float(weight) for feature, weight in record["fields"][name].items()}
+                for name in FIELDS
+                if name in record["fields"]
+            }
             marks = {url: dict(texts) for url, texts in record["marks"].items()}
-            return cls(int(record["pages"]), str(record["model"]), weights, elements, *shares, marks)
+            return cls(int(record["pages"]), str(record["model"]), weights, elements, *shares, marks, fields)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, AnnotationError):
                 raise
@@ -213,6 +228,11 @@ class _TaughtPage:
         both = (words * (kept & self.right)).sum()
         total = (words * kept).sum() + (words * self.right).sum()
         return float(2 * both / total) if total else 1.0
+
+
+def _learn_fields(pages: Sequence[CorrectedPage]) -> dict[str, dict[str, float]]:
+    weights = {name: learn_field(name, [page.fields[name] for page in pages if name in page.fields]) for name in FIELDS}
+    return {name: added for name, added in weights.items() if added}
 
 
 def _sum_by_elements(pages: Sequence[_TaughtPage], weights: Mapping[Feature, Weight]) -> dict[str, Weight]:

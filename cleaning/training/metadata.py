@@ -11,7 +11,6 @@ import argparse
 import dataclasses
 import gzip
 import json
-import re
 import sys
 import zlib
 from collections import Counter
@@ -23,7 +22,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from cleaning.metadata import authors, dates, titles
-from cleaning.metadata.author_names import fold_name
+from cleaning.metadata.author_names import split_names
 from cleaning.metadata.date_candidates import collect_dates
 from cleaning.metadata.languages import stated_language
 from cleaning.metadata.ranking import WEIGHTS_FILE, choose_answer, read_evidence, score_options
@@ -48,7 +47,6 @@ _FOLDS = 5
 _MIN_PAGES = 8  # that have a feature
 _MAX_PAGE_BYTES = 100_000_000
 _NOT_THERE = frozenset({""})  # the key of an answer that is not among the options
-_BETWEEN_NAMES = re.compile(r"\s*[;,&|]\s*(?:and\s+)?|\s+and\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +103,10 @@ def _label_dates(evidence: Evidence, truth: Truth) -> Labelled:
 
 def _label_authors(evidence: Evidence, truth: Truth) -> Labelled:
     options = authors.describe_authors(authors.group_authors(evidence), evidence)
-    gold = _split_names(truth.get("author") or "")
+    gold = split_names(truth.get("author") or "")
     if not gold:
         return Labelled(options, frozenset({None}))
-    return Labelled(options, frozenset(key for key in options if key and _split_names(key) == gold) or _NOT_THERE)
-
-
-def _split_names(text: str) -> frozenset[str]:
-    return frozenset(name for part in _BETWEEN_NAMES.split(text) if (name := fold_name(part)))
+    return Labelled(options, frozenset(key for key in options if key and split_names(key) == gold) or _NOT_THERE)
 
 
 def _label_titles(evidence: Evidence, truth: Truth) -> Labelled:

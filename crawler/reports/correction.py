@@ -113,7 +113,7 @@ class CorrectionDialog:
 
 def finish(page: CorrectedPage, *, finished: bool) -> CorrectedPage:
     """Return the page as it is stored. Raises AnnotationError for an unfinished page without a mark."""
-    if not finished and all(block.mark is None for block in page.blocks):
+    if not finished and not page.marks:
         raise AnnotationError("no block is marked: mark some, or say that all decisions are right (done)")
     return replace(page, finished=finished)
 
@@ -168,6 +168,8 @@ def print_preview(preview: SitePreview, model: SiteModel) -> None:
         f"{count_of(preview.blocks_kept, 'block')} kept in addition ({preview.words_kept:,} words), of "
         f"{preview.words_before:,} kept words today."
     )
+    if preview.fields_changed:
+        print_line(f"{count_of(preview.fields_changed, 'page')} would get another title, author or date.")
     if preview.unlike:
         print_line(f"It does not fit {count_of(preview.unlike, 'page')}, which stay as they are.")
     left_out = {

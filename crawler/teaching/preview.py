@@ -53,8 +53,8 @@ class SitePreview:
 
     `total` pages are stored, and with `more` not all of them were looked at. `pages` were cleaned with the model and
     without. On `unlike` ones it does not fit, `changed` ones change. `unread` pages have no stored HTML or cannot be
-    cleaned, and `other_methods` ones are cleaned by a method that cannot be taught. `examples` has texts of different
-    pages, at most ten.
+    cleaned, and `other_methods` ones are cleaned by a method that cannot be taught. `fields_changed` pages get another
+    title, author or date. `examples` has texts of different pages, at most ten.
     """
 
     site: str
@@ -70,6 +70,7 @@ class SitePreview:
     words_dropped: int = 0
     words_kept: int = 0
     words_before: int = 0
+    fields_changed: int = 0
     examples: list[ChangedText] = field(default_factory=list)
 
     def add(self, url: str, before: CleanPage, after: CleanPage) -> None:
@@ -81,6 +82,7 @@ class SitePreview:
         self.words_before += sum(block.words for block in before.kept)
         changed = sorted(kept_before ^ kept_after)
         self.changed += bool(changed)
+        self.fields_changed += _fields(before) != _fields(after)
         for number, position in enumerate(changed):
             block = after.decisions[position].block
             keep = position in kept_after
@@ -90,6 +92,10 @@ class SitePreview:
             self.words_dropped += block.words * (not keep)
             if number == 0 and len(self.examples) < EXAMPLES:
                 self.examples.append(ChangedText(url, block.text, keep))
+
+
+def _fields(page: CleanPage) -> tuple[str | None, str | None, str | None]:
+    return page.title, page.author, page.published
 
 
 def preview_site_model(

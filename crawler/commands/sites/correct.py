@@ -25,6 +25,7 @@ from cleaning.errors import AnnotationError
 from cleaning.teaching import SiteModel
 from cleaning.teaching.corrections import read_corrections, recall_marks, write_corrections
 from cleaning.teaching.draft import draft_correction
+from cleaning.teaching.fields import correct_field
 from cleaning.teaching.site_model import write_site_models
 from crawler.commands.base import BlocksieveCommand
 from crawler.errors import CompareError, NotStoredError
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from crawler.reports.explain import PageToExplain
 
 _ACTIONS = ("preview", "accept", "withdraw", "forget", "list", "export", "import_file", "export_models")
-_WITH_PAGE = ("keep", "drop", "sheet", "in_sheet", "part", "fetch")
+_WITH_PAGE = ("keep", "drop", "title", "author", "published", "sheet", "in_sheet", "part", "fetch")
 
 
 class CorrectCommand(BlocksieveCommand, ScrapyCommand):
@@ -81,6 +82,9 @@ class CorrectCommand(BlocksieveCommand, ScrapyCommand):
         what = "numbers of blocks ('3-7 12') or a text of theirs; repeatable"
         page.add_argument("--keep", metavar="BLOCKS", action="append", default=[], help=f"keep these blocks: {what}")
         page.add_argument("--drop", metavar="BLOCKS", action="append", default=[], help="drop these blocks")
+        page.add_argument("--title", help="the right title of the page; '' for none")
+        page.add_argument("--author", metavar="NAMES", help="its right authors, as in 'Ann Lee, Bo Ek'; '' for none")
+        page.add_argument("--published", metavar="DAY", help="the right day of its publication, as in 2026-05-01")
         page.add_argument("--part", action="store_true", help="only your marks are sure, not the rest of the page")
         page.add_argument("--sheet", metavar="OUT", help="write the blocks with their marks to a file, to edit it")
         page.add_argument("--in", metavar="SHEET", dest="in_sheet", help="store the marks of an edited sheet")
@@ -108,7 +112,7 @@ class CorrectCommand(BlocksieveCommand, ScrapyCommand):
             raise UsageError("name one page to correct, or one of --preview, --accept, --list …", print_help=False)
         if actions and (extra := [name for name in _WITH_PAGE if getattr(opts, name)]):
             raise UsageError(f"--{extra[0].removesuffix('_sheet')} needs a page", print_help=False)
-        ways = [bool(opts.keep or opts.drop), bool(opts.sheet), bool(opts.in_sheet)]
+        ways = [bool(opts.keep or opts.drop or _fields(opts)), bool(opts.sheet), bool(opts.in_sheet)]
         if sum(ways) > 1:
             raise UsageError("--keep and --drop, --sheet and --in do not go together", print_help=False)
         if opts.json and actions[:1] not in (["preview"], ["list"]):
@@ -225,12 +229,21 @@ def _corrected(draft: CorrectionDraft, source: PageToExplain, opts: argparse.Nam
         except (OSError, UnicodeDecodeError) as error:
             raise CompareError(f"--in is {opts.in_sheet!r}, which cannot be read: {error}") from error
         return correct_by_sheet(draft, source.loaded.body, sheet)
-    if not (opts.keep or opts.drop):
+    fields = _fields(opts)
+    if not (opts.keep or opts.drop or fields):
         return CorrectionDialog(draft, _ask).run()
-    page = draft.page
+    tree = parse(source.loaded.body, source.url, source.loaded.content_type, max_bytes=len(source.loaded.body) + 1)
+    corrected = {name: correct_field(tree, name, answer) for name, answer in fields.items()}
+    page = draft.page.with_fields(corrected)
     for words, mark in [*((words, True) for words in opts.keep), *((words, False) for words in opts.drop)]:
         page = mark_blocks(page, find_blocks(draft, words), mark)
     return finish(page, finished=not opts.part)
+
+
+def _fields(opts: argparse.Namespace) -> dict[str, str]:
+    """Return the corrected fields by their names in `cleaning.teaching.fields`."""
+    answers = {"title": opts.title, "authors": opts.author, "published": opts.published}
+    return {name: answer for name, answer in answers.items() if answer is not None}
 
 
 def _ask(question: str) -> str | None:

@@ -122,6 +122,17 @@ def test_an_earlier_correction_is_shown_again_and_corrected_further(run, crawl, 
     assert (finished.returncode, "no page of courier.example is corrected" in finished.stderr) == (1, True)
 
 
+def test_a_corrected_title_teaches_its_source(run, crawl, tmp_path):
+    crawl()
+    # Two titles stand on each page: that of the heading, which is taken, and "Harbour N".
+    for number in (1, 2, 3):
+        run("correct", taught_site.address(number), "--title", f"Harbour {number}")
+    assert "would get another title, author or date" in run("correct", "--preview", SITE)
+    run("correct", "--accept", SITE)
+    explained = json.loads(run("explain", taught_site.address(7), "--json"))
+    assert explained["metadata"]["title"] == "Harbour 7"
+
+
 def test_what_cannot_be_done_is_told_in_a_sentence(crawl, scrapy, tmp_path):
     (tmp_path / "broken.jsonl").write_text("{}\n", "utf-8")
     crawl()
@@ -130,6 +141,7 @@ def test_what_cannot_be_done_is_told_in_a_sentence(crawl, scrapy, tmp_path):
         ("correct", taught_site.address(1), "--keep", "nowhere to be found"): "no block has the text",
         ("correct", taught_site.address(1), "--in", "nothing.txt"): "--in is 'nothing.txt', which cannot be read",
         ("correct", taught_site.address(1), "--in", "broken.jsonl"): "neither the line of a page nor one of its blocks",
+        ("correct", taught_site.address(1), "--published", "2026-01-01"): "the page states no published '2026-01-01'",
         ("correct", "--import", "broken.jsonl"): "broken.jsonl, line 1: it is not the record of a corrected page",
         ("correct", "--import", "nothing.jsonl"): "--import is 'nothing.jsonl', which cannot be read",
         ("correct", "--accept", SITE): "no page of courier.example is corrected",
