@@ -80,7 +80,7 @@ class CorrectionDialog:
     def run(self) -> CorrectedPage | None:
         """Return the corrected page; None if the reader quits."""
         self._show(range(len(self._draft.decisions)))
-        print_line(COMMANDS.rstrip())
+        _print_commands()
         while True:
             line = self._answer("correct> ")
             if line is None or line.strip() == "quit":
@@ -91,13 +91,14 @@ class CorrectionDialog:
                 self._obey(line.strip())
             except AnnotationError as error:
                 print_line(printable(error))
+                _print_commands()
 
     def _obey(self, line: str) -> None:
         change = _CHANGE.fullmatch(line)
         if line == "show":
             self._show(range(len(self._draft.decisions)))
         elif change is None:
-            raise AnnotationError(f"{line!r} is no command\n{COMMANDS.rstrip()}" if line else COMMANDS.rstrip())
+            raise AnnotationError(f"{line!r} is no command")
         else:
             positions = find_blocks(self._draft, change[2])
             self._page = mark_blocks(self._page, positions, _MARKS[change[1]])
@@ -109,6 +110,11 @@ class CorrectionDialog:
             sign = "+" if block.right else "-"
             marked = "*" if block.mark is not None else " "
             print_line(printable(f"{sign}{marked}{show_blocks([self._draft.decisions[position].block])}"))
+
+
+def _print_commands() -> None:
+    for line in COMMANDS.splitlines():
+        print_line(line)
 
 
 def finish(page: CorrectedPage, *, finished: bool) -> CorrectedPage:

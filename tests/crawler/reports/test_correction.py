@@ -60,7 +60,7 @@ def test_a_dialog_marks_blocks_until_the_page_is_done(draft, ask, capsys):
     printed = capsys.readouterr().out
     assert f"+ {offer} paragraph" in printed
     assert f"-*{offer} paragraph" in printed
-    assert "take back your marks" in printed
+    assert "\n= 3-7 12     take back your marks     show         all blocks again\n" in printed
 
 
 def test_a_dialog_tells_what_is_wrong_and_goes_on(ask, capsys):
