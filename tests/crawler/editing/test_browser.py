@@ -26,12 +26,10 @@ RIGHTS = "All rights belong to the Courier and its writers"
 
 
 @pytest.fixture(scope="module")
-def chromium():
+def browser(chromium):
     with sync_playwright() as playwright:
-        path = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=MILLISECONDS)
-        yield browser
-        browser.close()
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        yield playwright.chromium.launch(executable_path=chromium, args=sandbox)
 
 
 @pytest.fixture
@@ -43,8 +41,8 @@ def url(taught_url):
     return url
 
 
-def test_two_marks_make_another_page_right(chromium, url, serve_edits):
-    with serve_edits(url) as port, chromium.new_context() as context:
+def test_two_marks_make_another_page_right(browser, url, serve_edits):
+    with serve_edits(url) as port, browser.new_context() as context:
         page = context.new_page()
         page.set_default_timeout(MILLISECONDS)
         page.goto(f"http://127.0.0.1:{port}/pages/2?token=a+token+of+many+letters")
@@ -67,8 +65,8 @@ def test_two_marks_make_another_page_right(chromium, url, serve_edits):
     assert RIGHTS in text
 
 
-def test_texts_of_pages_are_inert_in_the_form(chromium, url, serve_edits):
-    with serve_edits(url) as port, chromium.new_context() as context:
+def test_texts_of_pages_are_inert_in_the_form(browser, url, serve_edits):
+    with serve_edits(url) as port, browser.new_context() as context:
         page = context.new_page()
         page.set_default_timeout(MILLISECONDS)
         page.goto(f"http://127.0.0.1:{port}/edit/pages/9?token=a+token+of+many+letters")
@@ -77,8 +75,8 @@ def test_texts_of_pages_are_inert_in_the_form(chromium, url, serve_edits):
 
 
 @pytest.mark.parametrize("width", [390, 1_400])
-def test_the_form_fits(chromium, url, serve_edits, width):
-    with serve_edits(url) as port, chromium.new_context(viewport={"width": width, "height": 900}) as context:
+def test_the_form_fits(browser, url, serve_edits, width):
+    with serve_edits(url) as port, browser.new_context(viewport={"width": width, "height": 900}) as context:
         page = context.new_page()
         page.set_default_timeout(MILLISECONDS)
         page.goto(f"http://127.0.0.1:{port}/edit/pages/2?token=a+token+of+many+letters")
