@@ -82,37 +82,30 @@ class _TrainedMethod:
 
     def decide_page(self, page: Page, stated: Statements, options: Options) -> MethodResult:
         """Return the decisions on a page, its type and the type's probability; no type for a page without text."""
-        whole = read_leaf_table(page.root)
-        within = whole.head(options.max_blocks)
-        if not within.blocks:
-            return MethodResult([])
-        prediction = self._predict(page, stated, within)
-        decisions = _without_hidden(within, decide(within, prediction, options))
-        return MethodResult(decisions + _beyond(whole, options), prediction.type, prediction.confidence)
+        return self._decide(page, stated, options, None)
 
     def decide_taught(self, page: Page, stated: Statements, options: Options, site_model: SiteJudge) -> MethodResult:
         """Return the decisions on a page by the trained scores and the model of its site, if that fits the page."""
+        return self._decide(page, stated, options, site_model)
+
+    def _decide(self, page: Page, stated: Statements, options: Options, site_model: SiteJudge | None) -> MethodResult:
         whole = read_leaf_table(page.root)
         within = whole.head(options.max_blocks)
         if not within.blocks:
             return MethodResult([])
         prediction = self._predict(page, stated, within)
         decisions = _without_hidden(within, decide(within, prediction, options))
-        scores = site_model.judge(within, prediction.scores, page.url)
+        scores = None if site_model is None else site_model.judge(within, prediction.scores, page.url)
         taught = None
         if scores is not None:
             untaught = decisions
             decisions = _without_hidden(within, decide(within, prediction._replace(scores=scores), options))
             taught = _name_taught(decisions, untaught)
-        return MethodResult(decisions + _beyond(whole, options), prediction.type, prediction.confidence, taught)
+        beyond = [Decision(block, 0.0, Reason.TRUNCATED) for block in whole.blocks[options.max_blocks :]]
+        return MethodResult(decisions + beyond, prediction.type, prediction.confidence, taught)
 
     def _predict(self, page: Page, stated: Statements, table: LeafTable) -> Prediction:
         return self._load().predict(table, read_signals(page, stated))
-
-
-def _beyond(whole: LeafTable, options: Options) -> list[Decision]:
-    """Return the decisions on the blocks that are not scored."""
-    return [Decision(block, 0.0, Reason.TRUNCATED) for block in whole.blocks[options.max_blocks :]]
 
 
 def _name_taught(decisions: list[Decision], untaught: list[Decision]) -> frozenset[int]:

@@ -283,7 +283,7 @@ def plain_text(markdown: str) -> str:
     return _MARKS.sub(r"\1", markdown)
 
 
-def _query(values: dict[str, Any]) -> str:
+def _query(values: Mapping[str, Any]) -> str:
     """Return parameters for an address, without those that are empty."""
     return urlencode({name: value for name, value in values.items() if value not in (None, "")})
 
