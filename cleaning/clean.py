@@ -97,7 +97,8 @@ def _expect_needs(page: Page, method: str) -> None:
 def expect_teachable(method: str) -> None:
     """Raise OptionError for a method that takes no model of a site."""
     if METHODS.find(method).decide_taught is None:
-        raise OptionError(f"the method {method!r} cannot be taught: leave out the site's model, or use `default`")
+        able = " and ".join(f"`{name}`" for name in METHODS if METHODS[name].decide_taught is not None)
+        raise OptionError(f"the method {method!r} takes no model of a site; {able} takes them")
 
 
 @dataclass(frozen=True, slots=True)

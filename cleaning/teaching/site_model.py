@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,7 @@ _MIN_WEIGHT = 0.05  # a smaller weight changes nothing
 _MIN_SUM = 0.5  # a smaller sum is not worth telling
 _MARKED_SCORE = 0.95  # a marked block of a corrected page is at least as sure
 _FEW_WORDS = 5  # so that shares of pages with little text do not jump
+_MODELS_IN_MEMORY = 64
 
 Feature = tuple[str, str]
 
@@ -307,6 +309,19 @@ def _fit_weights(pages: Sequence[_TaughtPage], kinds: Collection[str]) -> dict[F
     )
     fitted = fit_residuals(observations, len(numbers), _SHRINKAGE).tolist()
     return {feature: Weight(round(fitted[number], 2), pages_by_feature[feature]) for feature, number in numbers.items()}
+
+
+@lru_cache(maxsize=_MODELS_IN_MEMORY)
+def _load_cached(text: str) -> SiteModel:
+    return SiteModel.from_json(text)
+
+
+def load_site_model(text: str | None) -> SiteModel | None:
+    """Return the model that a text in JSON describes, from memory if it was loaded before; None for None.
+
+    Raises AnnotationError for another text.
+    """
+    return None if text is None else _load_cached(text)
 
 
 def write_site_models(models: Mapping[str, SiteModel]) -> str:

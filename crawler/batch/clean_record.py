@@ -22,6 +22,7 @@ from xxhash import xxh3_128_intdigest
 
 from cleaning import PageError, clean
 from cleaning.blocks import Metadata, kept_decisions
+from cleaning.teaching import load_site_model
 from crawler.config import Config
 from crawler.fetching.compression import DamagedBodyError, unpack_body
 from crawler.fetching.directives import DirectiveReader, crawler_names, reject_unwanted
@@ -32,7 +33,7 @@ from crawler.storage.pages import describe_page, page_names
 from crawler.storage.tables import signed
 from crawler.urls import site_of, url_key
 from crawler.visit import OUTCOME_BY_FAULT, FetchedPage, MarkdownForm, Outcome, ProcessedPage
-from crawler.workers.tasks import WorkerTask, expect_method, load_models, load_site_model, load_stemmer
+from crawler.workers.tasks import WorkerTask, expect_method, load_models, load_stemmer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -188,8 +189,7 @@ class RecordCleaner:
 
     def _process(self, fetched: FetchedPage) -> CleanedRecord:
         config = self._config
-        text = self._site_models.get(site_of(fetched.url))
-        model = None if text is None else load_site_model(text)
+        model = load_site_model(self._site_models.get(site_of(fetched.url)))
         cleaned = clean(fetched.tree, method=config.cleaning_method, site_model=model, **config.cleaning_options)
         kept = kept_decisions(cleaned.decisions)
         keys = [self._fingerprinter.block_keys(decision.block.text, decision.block.kind) for decision in kept]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from cleaning.teaching import SiteModel
+from cleaning.teaching import SiteModel, load_site_model
 from crawler.errors import NotStoredError
 from crawler.storage.database import read_transaction
 from crawler.storage.tables import page
@@ -60,8 +60,8 @@ def read_site_teaching(engine: Engine, site: str, config: Config) -> SiteTeachin
     if not taught:
         raise NotStoredError(f"no page of {site} is corrected: open a page, and correct it")
     model = SiteModel.learn(pages)
-    before = None if stored is None else SiteModel.from_json(stored)
-    preview = preview_site_model(engine, site, ModelChange(before, model), config.cleaning_seconds, limit=PREVIEW_PAGES)
+    change = ModelChange(load_site_model(stored), model)
+    preview = preview_site_model(engine, site, change, config.cleaning_seconds, limit=PREVIEW_PAGES)
     corrected = [
         CorrectedLink(link, datetime.fromisoformat(link.corrected_at), ids.get(url_key(link.url))) for link in pages
     ]

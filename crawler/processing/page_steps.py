@@ -11,6 +11,7 @@ from cleaning import METHODS, Options, PageError, ParseWarning, clean
 from cleaning.blocks import kept_decisions
 from cleaning.clean import TreeSource
 from cleaning.metadata.languages import is_language_model_loaded, load_language_model
+from cleaning.teaching import load_site_model
 from crawler.config import config_of
 from crawler.config.profiles import PROFILES
 from crawler.context import context_of
@@ -35,7 +36,7 @@ from crawler.visit import (
     kept_positions,
 )
 from crawler.workers.pool import WorkerPool
-from crawler.workers.tasks import CleanTask, PageToClean, check_models, load_site_model, load_stemmer
+from crawler.workers.tasks import CleanTask, PageToClean, check_models, load_stemmer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -178,8 +179,7 @@ class CleanStep:
             return self._clean_tree(page, tree, method, site_model)
 
     def _clean_tree(self, page: FetchedPage, tree: Page, method: str, site_model: str | None) -> CleanedPage:
-        model = None if site_model is None else load_site_model(site_model)
-        cleaned = clean(tree, method=method, site_model=model, **self._options)
+        cleaned = clean(tree, method=method, site_model=load_site_model(site_model), **self._options)
         return CleanedPage(page, cleaned, structure=PageStructure.of(cleaned) if self._wants_structure else None)
 
     def _fail(self, visit: Visit, outcome: Outcome, error: str) -> Visit:
@@ -227,8 +227,9 @@ class SiteModels:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        path = config_of(crawler).site_models
-        self._given = read_model_file(path, "SITE_MODELS") if path else None
+        config = config_of(crawler)
+        path = config.site_models
+        self._given = read_model_file(path, "SITE_MODELS", config.cleaning_method) if path else None
         self._known: dict[str, str | None] = {}
 
     async def of(self, site: str) -> str | None:

@@ -16,6 +16,7 @@ from cleaning.methods.weighted import DistinctBlock
 from cleaning.options import Options
 from cleaning.page_fingerprint import Fingerprinter
 from cleaning.parse import parse
+from cleaning.teaching import load_site_model
 from cleaning.terms import index_tokens, join_tokens
 from crawler.errors import CompareError, StoreError, StoreMissingError, TimeLimitError
 from crawler.reading.text_diff import dice_similarity
@@ -28,7 +29,6 @@ from crawler.teaching.records import read_site_model
 from crawler.teaching.site_models import read_model_file
 from crawler.time_limit import time_limit
 from crawler.urls import known_url, site_of, without_credentials
-from crawler.workers.tasks import load_site_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -351,4 +351,4 @@ def _site_model(source: PageToExplain, method: str, config: Config) -> SiteModel
         text = read_model_file(config.site_models, "SITE_MODELS").get(site_of(source.url))
     else:
         text = source.site_model
-    return None if text is None else load_site_model(text)
+    return load_site_model(text)

@@ -6,7 +6,6 @@ import os
 import tempfile
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import w3lib.encoding
@@ -19,7 +18,7 @@ from cleaning.metadata.languages import LANGUAGE_MODEL_BYTES, load_language_mode
 from cleaning.methods import ENTRY_POINTS
 from cleaning.page_fingerprint import FingerprintedBlock, Fingerprinter, PageFingerprint
 from cleaning.parse import decode
-from cleaning.teaching import SiteModel
+from cleaning.teaching import load_site_model
 from cleaning.terms import terms
 from crawler.errors import SetupError
 from crawler.visit import PageStructure, UnparsedPage
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from crawler.visit import FetchedPage
 
 ResultT = TypeVar("ResultT")
-_MODELS_IN_MEMORY = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +177,7 @@ class _CleaningTask(WorkerTask[_CleaningResultT]):
     def work(self, page: PageToClean) -> _CleaningResultT:
         """Return the result for a page, equal to what the tree of the crawl's own process gives."""
         options = self.options if page.options is None else page.options
-        model = None if page.site_model is None else load_site_model(page.site_model)
+        model = load_site_model(page.site_model)
         cleaned = clean(parse_again(page), method=page.method or self.methods[0], site_model=model, **options)
         structure = PageStructure.of(cleaned) if page.structure else None
         result: _CleaningResultT = self.result_type.of(
@@ -198,12 +196,6 @@ class FingerprintTask(_CleaningTask[SentFingerprint]):
     """The task of `scrapy reclean`'s workers, which need the keys alone."""
 
     result_type = SentFingerprint
-
-
-@lru_cache(maxsize=_MODELS_IN_MEMORY)
-def load_site_model(text: str) -> SiteModel:
-    """Return the model of a site that a text in JSON describes. Raises AnnotationError."""
-    return SiteModel.from_json(text)
 
 
 def parse_again(page: PageToClean) -> Page:

@@ -126,6 +126,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         workers = opts.workers
         if workers is None:
             workers = 0 if opts.engine == "ray" else len(os.sched_getaffinity(0))
+        models = read_model_file(opts.site_models, "--site-models", config.cleaning_method) if opts.site_models else {}
         options = BatchOptions(
             inputs=args,
             out=opts.out,
@@ -140,7 +141,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             resume=opts.resume,
             blocks_per_task=opts.blocks_per_task,
             markdown=markdown,
-            site_models=read_model_file(opts.site_models, "--site-models") if opts.site_models else {},
+            site_models=models,
         )
         with StatusLine(config.progress) as line:
             summary = run_batch(options, lambda progress: line.show(lambda _seconds: _describe(progress)))

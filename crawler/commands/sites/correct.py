@@ -22,7 +22,7 @@ from scrapy.exceptions import UsageError
 
 from cleaning import PageError, parse
 from cleaning.errors import AnnotationError
-from cleaning.teaching import SiteModel
+from cleaning.teaching import SiteModel, load_site_model
 from cleaning.teaching.corrections import read_corrections, recall_marks, write_corrections
 from cleaning.teaching.draft import draft_correction
 from cleaning.teaching.fields import correct_field
@@ -197,8 +197,8 @@ class CorrectCommand(BlocksieveCommand, ScrapyCommand):
                 f"Clean its stored pages again: scrapy reclean --site {site}"
             )
             return
-        before = None if stored is None else SiteModel.from_json(stored)
-        preview = preview_site_model(engine, site, ModelChange(before, model), self.config.cleaning_seconds, _report)
+        change = ModelChange(load_site_model(stored), model)
+        preview = preview_site_model(engine, site, change, self.config.cleaning_seconds, _report)
         print_progress("")
         if opts.json:
             print_json(asdict(preview) | {"corrected_pages": model.pages, "learned": model.describe()})

@@ -9,7 +9,7 @@ import taught_site
 
 from cleaning import OptionError, Reason, clean
 from cleaning.errors import AnnotationError
-from cleaning.teaching import CorrectedPage, SiteModel, correct
+from cleaning.teaching import CorrectedPage, SiteModel, correct, load_site_model
 from cleaning.teaching.site_model import read_site_models, write_site_models
 
 
@@ -161,7 +161,7 @@ def test_it_says_what_it_has_learned():
 
 
 def test_only_the_trained_method_can_be_taught():
-    with pytest.raises(OptionError, match="the method 'pab' cannot be taught"):
+    with pytest.raises(OptionError, match="the method 'pab' takes no model of a site; `default` takes them"):
         clean("<p>A text of the page.</p>", method="pab", site_model=taught_site.site_model())
 
 
@@ -169,3 +169,12 @@ def test_scores_stay_probabilities():
     page = cleaned(7, taught_site.site_model())
     scores = np.array([decision.score for decision in page.decisions])
     assert ((scores >= 0) & (scores <= 1)).all()
+
+
+def test_a_text_is_loaded_once():
+    text = taught_site.site_model().to_json()
+    assert load_site_model(text).to_json() == text
+    assert load_site_model(text) is load_site_model(text)
+    assert load_site_model(None) is None
+    with pytest.raises(AnnotationError):
+        load_site_model("{}")

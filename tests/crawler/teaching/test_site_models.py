@@ -26,3 +26,10 @@ def test_another_file_is_refused(tmp_path, content):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ConfigError, match=r"SITE_MODELS is '.*nowhere': No such file"):
         read_model_file(str(tmp_path / "nowhere"), "SITE_MODELS")
+
+
+def test_a_method_without_site_models_is_refused(tmp_path):
+    path = tmp_path / "models.jsonl"
+    path.write_text(write_site_models({"courier.example": taught_site.site_model()}), "utf-8")
+    with pytest.raises(ConfigError, match="CLEANING_METHOD is 'pab': the method 'pab' takes no model of a site"):
+        read_model_file(str(path), "SITE_MODELS", "pab")

@@ -6,6 +6,8 @@ import sqlite3
 import pytest
 import taught_site
 
+from cleaning.teaching.site_model import write_site_models
+
 SITE = "courier.example"
 PAGES = 12
 OFFER = "Win two nights"
@@ -107,6 +109,16 @@ def test_a_batch_job_cleans_by_the_corrections(run, crawl, saved, tmp_path):
     texts = pyarrow.read_table(tmp_path / "out" / "blocks").column("text").to_pylist()
     assert texts
     assert not any(text == taught_site.offer(number) for text in texts for number in range(1, PAGES + 1))
+
+
+def test_a_method_without_site_models_is_refused_at_the_start(run, scrapy, saved, tmp_path):
+    (tmp_path / "models.jsonl").write_text(write_site_models({SITE: taught_site.site_model()}), "utf-8")
+    settings = ("-s", "CLEANING_METHOD=pab")
+    batch = scrapy("batch", str(saved), "--out", str(tmp_path / "out"), "--site-models", "models.jsonl", *settings)
+    crawl = scrapy("crawl", "archive", "-s", f"REPLAY={saved}", "-s", "SITE_MODELS=models.jsonl", *settings)
+    for finished in (batch, crawl):
+        assert finished.returncode != 0
+        assert "the method 'pab' takes no model of a site; `default` takes them" in finished.stderr
 
 
 def test_an_earlier_correction_is_shown_again_and_corrected_further(run, crawl, scrapy):
