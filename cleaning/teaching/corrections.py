@@ -69,6 +69,11 @@ class CorrectedPage:
         """The number of blocks whose decision the reader changed."""
         return sum(block.right != block.kept for block in self.blocks)
 
+    @property
+    def teaches(self) -> bool:
+        """Whether the reader said anything: finished the page, marked a block or corrected a field."""
+        return bool(self.blocks and (self.finished or self.marks)) or bool(self.fields)
+
     def with_fields(self, fields: Mapping[str, CorrectedField]) -> Self:
         """Return the page with more corrected fields."""
         return replace(self, fields={**self.fields, **fields})
@@ -95,10 +100,7 @@ class CorrectedPage:
             "corrected_at": self.corrected_at,
             "model": self.model,
             "finished": self.finished,
-            "fields": {
-                name: {"right": fixed.right, "options": [[key, sorted(names)] for key, names in fixed.options.items()]}
-                for name, fixed in self.fields.items()
-            },
+            "fields": {name: _record_of(corrected) for name, corrected in self.fields.items()},
             "elements": elements,
             "blocks": rows,
         }
@@ -174,12 +176,18 @@ def read_corrections(text: str) -> list[CorrectedPage]:
     return pages
 
 
+def _record_of(corrected: CorrectedField) -> dict[str, Any]:
+    options = [[key, sorted(names)] for key, names in corrected.options.items()]
+    return {"right": corrected.right, "answer": corrected.answer, "options": options}
+
+
 def _read_field(name: str, record: Mapping[str, Any]) -> CorrectedField:
     options = {key: frozenset(names) for key, names in record["options"]}
     texts = [text for names in options.values() for text in names] + [key for key in options if key is not None]
+    texts.append(record["answer"])
     if name not in FIELDS or record["right"] not in options or not all(isinstance(text, str) for text in texts):
         raise AnnotationError(f"the field {name!r} is not one of a corrected page")
-    return CorrectedField(options, record["right"])
+    return CorrectedField(options, record["right"], record["answer"])
 
 
 def _read_block(row: Sequence[Any], elements: Sequence[str]) -> CorrectedBlock:

@@ -7,25 +7,42 @@ from typing import TYPE_CHECKING, Unpack
 
 from cleaning.classifier.shipped import SHIPPED_MODEL_SHA256, load_shipped_model
 from cleaning.classifier.signals import read_signals
-from cleaning.clean import decide_page, text_page
+from cleaning.clean import clean, text_page
 from cleaning.leaf_table import read_leaf_table
 from cleaning.metadata.statements import read_statements
-from cleaning.methods import METHODS
 from cleaning.options import CleaningOptions, Options
 from cleaning.teaching.corrections import CorrectedBlock, CorrectedPage
+from cleaning.teaching.fields import correct_field
 from cleaning.teaching.signatures import read_signatures
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cleaning.blocks import Decision, Page
+    from cleaning.teaching.fields import CorrectedField
     from cleaning.teaching.site_model import SiteModel
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectionDraft:
-    """The decisions on the blocks of a page, and the same page to be corrected, without a mark yet."""
+    """The decisions on the blocks of a page, and the same page to be corrected.
+
+    `tree` is the page as it was parsed. `stated` has its title, authors and day as they are read today, empty for none.
+    """
 
     decisions: tuple[Decision, ...] = field(repr=False)
     page: CorrectedPage
+    tree: Page = field(repr=False)
+    stated: Mapping[str, str]
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """The title, the authors and the day, as read today or as corrected."""
+        return {**self.stated, **{name: corrected.answer for name, corrected in self.page.fields.items()}}
+
+    def correct_fields(self, answers: Mapping[str, str]) -> dict[str, CorrectedField]:
+        """Return the corrections of some fields, by `correct_field`, which raises AnnotationError."""
+        return {name: correct_field(self.tree, name, answer) for name, answer in answers.items()}
 
 
 def draft_correction(
@@ -46,18 +63,22 @@ def draft_correction(
     [('p', True), ('p.promo', True)]
     """
     checked_options = Options.read(options)
-    page = text_page(page)
-    stated = read_statements(page.root)
-    table = read_leaf_table(page.root).head(checked_options.max_blocks)
+    cleaned = clean(page, site_model=site_model, **options)
+    shown = text_page(page)
+    table = read_leaf_table(shown.root).head(checked_options.max_blocks)
+    decisions = cleaned.decisions[: len(table.blocks)]
     blocks: tuple[CorrectedBlock, ...] = ()
-    decisions: tuple[Decision, ...] = ()
     if table.blocks:
-        result = decide_page(page, stated, METHODS["default"], checked_options, site_model)
-        decisions = tuple(result.decisions[: len(table.blocks)])
-        scores = load_shipped_model().predict(table, read_signals(page, stated)).scores
+        scores = load_shipped_model().predict(table, read_signals(shown, read_statements(shown.root))).scores
         described = zip(read_signatures(table, scores), scores.tolist(), decisions, strict=True)
         blocks = tuple(
             CorrectedBlock(signature, decision.block.words, score, decision.kept)
             for signature, score, decision in described
         )
-    return CorrectionDraft(decisions, CorrectedPage(page.url or "", reader, corrected_at, SHIPPED_MODEL_SHA256, blocks))
+    stated = {
+        "title": cleaned.title or "",
+        "authors": cleaned.author or "",
+        "published": cleaned.published or "",
+    }
+    corrected = CorrectedPage(shown.url or "", reader, corrected_at, SHIPPED_MODEL_SHA256, blocks)
+    return CorrectionDraft(decisions, corrected, page, stated)

@@ -45,11 +45,12 @@ _DAY = re.compile(r"\d{4}-\d\d(-\d\d)?")
 class CorrectedField(NamedTuple):
     """The options of a page for a field, by key with their features, and the key of the right one.
 
-    The key None stands for no answer.
+    The key None stands for no answer. `answer` is what the reader wrote, empty for none.
     """
 
     options: Mapping[str | None, Collection[str]]
     right: str | None
+    answer: str = ""
 
 
 def correct_field(page: Page, field: str, answer: str) -> CorrectedField:
@@ -71,7 +72,7 @@ def correct_field(page: Page, field: str, answer: str) -> CorrectedField:
     if not matching:
         known = ", ".join(repr(key) for key in options if key is not None)[:300]
         raise AnnotationError(f"the page states no {field} {wanted!r}; it has {known or 'none at all'}")
-    return CorrectedField(options, matching[0])
+    return CorrectedField(options, matching[0], wanted)
 
 
 def learn_field(field: str, corrected: Sequence[CorrectedField]) -> dict[str, float]:

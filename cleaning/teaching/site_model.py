@@ -81,8 +81,7 @@ class SiteModel:
         Of several corrections of an address the last one counts. The order of the pages does not matter.
         """
         latest = {page.url: page for page in sorted(pages, key=lambda page: page.corrected_at)}
-        taught = [_TaughtPage.of(latest[url]) for url in sorted(latest)]
-        taught = [page for page in taught if page.known.any()]
+        taught = [_TaughtPage.of(latest[url]) for url in sorted(latest) if latest[url].teaches]
         if not taught:
             return cls()
         kinds = next((kinds for kinds in _KIND_SETS if _teach_each_other(taught, kinds)), ())
@@ -287,8 +286,8 @@ def _teach_each_other(pages: Sequence[_TaughtPage], kinds: Collection[str]) -> b
 
 
 def _fit_weights(pages: Sequence[_TaughtPage], kinds: Collection[str]) -> dict[Feature, Weight]:
-    """Return the weights of the features of some kinds; none for no kinds."""
-    if not kinds:
+    """Return the weights of the features of some kinds; none for no kinds, and if no block is known."""
+    if not kinds or not any(page.known.any() for page in pages):
         return {}
     numbers: dict[Feature, int] = {}
     rows = []

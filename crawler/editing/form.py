@@ -9,12 +9,11 @@ from urllib.parse import parse_qsl
 from xxhash import xxh3_128_hexdigest
 
 from cleaning import PageError, parse
-from cleaning.teaching import SiteModel, correct
-from cleaning.teaching.corrections import recall_marks
-from cleaning.teaching.draft import draft_correction
+from cleaning.teaching import correct
+from cleaning.teaching.fields import FIELDS
 from crawler.errors import CompareError, NotStoredError, QueryError, TimeLimitError
 from crawler.storage.queries import read_contents_of
-from crawler.teaching import records
+from crawler.teaching.drafts import PageTeaching
 from crawler.time_limit import time_limit
 from crawler.urls import known_url
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Decision
     from cleaning.teaching import CorrectedPage
+    from cleaning.teaching.draft import CorrectionDraft
     from crawler.web.snapshot import DatabaseSnapshot
 
 MAX_BLOCKS = 3_000
@@ -47,7 +47,7 @@ class PageForm:
     page_id: int
     url: str
     site: str
-    page: CorrectedPage
+    draft: CorrectionDraft
     blocks: Sequence[FormBlock]
     version: str
 
@@ -66,27 +66,25 @@ def read_form(snapshot: DatabaseSnapshot, page_id: int, reader: str = "") -> Pag
     if url is None:
         raise CompareError(f"{contents.url} is no address of a site")
     config = snapshot.config
-    model = None if contents.site_model is None else SiteModel.from_json(contents.site_model)
+    teaching = PageTeaching.read(snapshot.connection, url)
     try:
         with time_limit(config.cleaning_seconds):
             tree = parse(contents.html, url, contents.encoding, max_bytes=config.page_max_bytes)
-            now = snapshot.now.isoformat(timespec="seconds")
-            draft = draft_correction(tree, reader, now, model, **config.cleaning_options)
+            draft = teaching.draft(tree, reader, snapshot.now, config.cleaning_options)
     except (PageError, TimeLimitError) as error:
         raise CompareError(f"{url}: {error}") from error
     if not 0 < len(draft.decisions) <= MAX_BLOCKS:
         raise CompareError(
             f"{url} has {len(draft.decisions):,} blocks; a form shows 1 to {MAX_BLOCKS:,}: use scrapy correct"
         )
-    earlier = records.read_correction(snapshot.connection, url)
-    page = draft.page if earlier is None else recall_marks(draft.page, earlier)
     blocks = [
         FormBlock(decision, block.right, block.mark is not None)
-        for decision, block in zip(draft.decisions, page.blocks, strict=True)
+        for decision, block in zip(draft.decisions, draft.page.blocks, strict=True)
     ]
-    seen = [(block.signature.text, block.kept, block.mark) for block in page.blocks]
-    version = xxh3_128_hexdigest(repr((seen, earlier and earlier.corrected_at, contents.site_model)).encode())
-    return PageForm(page_id, url, contents.site, page, blocks, version)
+    seen = [(block.signature.text, block.kept, block.mark) for block in draft.page.blocks]
+    corrected_at = teaching.earlier and teaching.earlier.corrected_at
+    version = xxh3_128_hexdigest(repr((seen, draft.answers, corrected_at, teaching.site_model)).encode())
+    return PageForm(page_id, url, contents.site, draft, blocks, version)
 
 
 def read_fields(body: bytes) -> dict[str, list[str]]:
@@ -110,9 +108,11 @@ def reader_of(fields: Mapping[str, Sequence[str]]) -> str:
 
 
 def corrected_by(form: PageForm, fields: Mapping[str, Sequence[str]]) -> CorrectedPage:
-    """Return the page as the fields mark it: `keep` has the positions of the blocks that are text.
+    """Return the page as the fields of the form mark it.
 
-    Raises QueryError for other positions, AnnotationError for a page that is not finished and has no mark.
+    `keep` has the positions of the blocks that are text; `title`, `authors` and `published` what the page states. What
+    the reader did not change is not corrected. Raises QueryError for other positions, AnnotationError for an answer
+    that the page does not have.
     """
     positions = range(len(form.blocks))
     try:
@@ -125,4 +125,6 @@ def corrected_by(form: PageForm, fields: Mapping[str, Sequence[str]]) -> Correct
         position: position in keep if block.marked or (position in keep) != block.decision.kept else None
         for position, block in enumerate(form.blocks)
     }
-    return correct(form.page, marks)
+    answers = {name: " ".join(fields[name][-1].split()) for name in FIELDS if name in fields}
+    changed = {name: answer for name, answer in answers.items() if answer != form.draft.answers[name]}
+    return correct(form.draft.page, marks).with_fields(form.draft.correct_fields(changed))

@@ -18,23 +18,19 @@ from cleaning.errors import AnnotationError
 from cleaning.teaching import SiteModel
 from crawler.editing.form import MAX_FORM_BYTES, corrected_by, read_fields, read_form, reader_of
 from crawler.editing.site import read_site_teaching
-from crawler.errors import CrawlerError, NotStoredError, QueryError, StoreError
-from crawler.redact import redact_text
+from crawler.errors import CrawlerError, NotStoredError, QueryError
 from crawler.reports.correction import finish
 from crawler.storage.database import write_transaction
 from crawler.teaching import records
+from crawler.web.app import tell_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from sqlalchemy.engine import Engine
     from starlette.requests import Request
 
     from crawler.editing.form import PageForm
-    from crawler.web.app import Answering
+    from crawler.web.app import Answering, Endpoint
     from crawler.web.render import Renderer
-
-    _Endpoint = Callable[[Request], Awaitable[Response]]
 
 TEMPLATES = "crawler.editing"
 """The package with the templates."""
@@ -46,10 +42,6 @@ class EditConflictError(CrawlerError):
 
 _STATUS_OF_ERRORS: dict[type[Exception], HTTPStatus] = {
     EditConflictError: HTTPStatus.CONFLICT,
-    NotStoredError: HTTPStatus.NOT_FOUND,
-    QueryError: HTTPStatus.BAD_REQUEST,
-    StoreError: HTTPStatus.SERVICE_UNAVAILABLE,
-    CrawlerError: HTTPStatus.UNPROCESSABLE_ENTITY,
     AnnotationError: HTTPStatus.UNPROCESSABLE_ENTITY,
 }
 
@@ -99,9 +91,8 @@ class Editor:
     @staticmethod
     def _expect_unchanged(form: PageForm, stored: Any) -> None:
         """Raise EditConflictError if somebody stored a correction between the reading of the form and now."""
-        if stored is not None and datetime.fromisoformat(stored.corrected_at) > datetime.fromisoformat(
-            form.page.corrected_at
-        ):
+        drafted = datetime.fromisoformat(form.draft.page.corrected_at)
+        if stored is not None and datetime.fromisoformat(stored.corrected_at) > drafted:
             raise EditConflictError("somebody has corrected the page meanwhile: open the form again")
 
     async def _show_site(self, request: Request) -> Response:
@@ -139,17 +130,9 @@ class Editor:
     def _page(self, request: Request, template: str, **values: Any) -> Response:
         return Response(self._renderer.edit_page(request, template, values), media_type="text/html")
 
-    def _told(self, endpoint: _Endpoint) -> _Endpoint:
+    def _told(self, endpoint: Endpoint) -> Endpoint:
         """Return the endpoint with each error told in a sentence."""
-
-        async def answer(request: Request) -> Response:
-            try:
-                return await endpoint(request)
-            except tuple(_STATUS_OF_ERRORS) as error:
-                status = next(code for kind, code in _STATUS_OF_ERRORS.items() if isinstance(error, kind))
-                return self._renderer.problem(request, status, redact_text(str(error)))
-
-        return answer
+        return tell_errors(endpoint, self._renderer.problem, _STATUS_OF_ERRORS)
 
 
 async def _read_form_fields(request: Request) -> dict[str, list[str]]:

@@ -32,10 +32,14 @@ COMMANDS = """\
 + 3-7 12     keep these blocks        + "a text"   keep the blocks with this text
 - 3-7 12     drop these blocks        - "a text"   drop the blocks with this text
 = 3-7 12     take back your marks     show         all blocks again
+title TEXT   its right title          author NAMES its right authors ("" for none)
+published DAY  its right day, as in 2026-05-01
 done         store: the rest is right part         store: only the marks are sure
 quit         store nothing
 """
 _CHANGE = re.compile(r"([+=-])\s*(.+)")
+_STATEMENT = re.compile(r"(title|author|published)\b\s*(.*)")
+_FIELDS = {"title": "title", "author": "authors", "published": "published"}
 _NUMBERS = re.compile(r"\d+(?:\s*-\s*\d+)?(?:[\s,]+\d+(?:\s*-\s*\d+)?)*")
 _MARKS = {"+": True, "-": False, "=": None}
 _EXAMPLE_CELLS = 200
@@ -80,6 +84,7 @@ class CorrectionDialog:
     def run(self) -> CorrectedPage | None:
         """Return the corrected page; None if the reader quits."""
         self._show(range(len(self._draft.decisions)))
+        self._show_fields()
         _print_commands()
         while True:
             line = self._answer("correct> ")
@@ -95,14 +100,30 @@ class CorrectionDialog:
 
     def _obey(self, line: str) -> None:
         change = _CHANGE.fullmatch(line)
+        statement = _STATEMENT.fullmatch(line)
         if line == "show":
             self._show(range(len(self._draft.decisions)))
+        elif statement is not None:
+            self._correct_field(*statement.groups())
         elif change is None:
             raise AnnotationError(f"{line!r} is no command")
         else:
             positions = find_blocks(self._draft, change[2])
             self._page = mark_blocks(self._page, positions, _MARKS[change[1]])
             self._show(positions)
+
+    def _correct_field(self, name: str, words: str) -> None:
+        if not words:
+            raise AnnotationError(f'say which {name} is right, or {name} "" if the page has none')
+        answer = words[1:-1] if len(words) > 1 and words[0] == words[-1] == '"' else words
+        self._page = self._page.with_fields(self._draft.correct_fields({_FIELDS[name]: answer}))
+        self._show_fields()
+
+    def _show_fields(self) -> None:
+        answers = replace(self._draft, page=self._page).answers
+        for name, key in _FIELDS.items():
+            corrected = " (corrected)" if key in self._page.fields else ""
+            print_line(printable(f"{name}: {answers[key] or 'none'}{corrected}"))
 
     def _show(self, positions: Iterable[int]) -> None:
         for position in positions:
@@ -118,10 +139,13 @@ def _print_commands() -> None:
 
 
 def finish(page: CorrectedPage, *, finished: bool) -> CorrectedPage:
-    """Return the page as it is stored. Raises AnnotationError for an unfinished page without a mark."""
-    if not finished and not page.marks:
-        raise AnnotationError("no block is marked: mark some, or say that all decisions are right (done)")
-    return replace(page, finished=finished)
+    """Return the page as it is stored. Raises AnnotationError for an unfinished page of which nothing is corrected."""
+    stored = replace(page, finished=finished)
+    if not stored.teaches:
+        raise AnnotationError(
+            "nothing is corrected: mark a block, correct a title, author or date, or say that the rest is right"
+        )
+    return stored
 
 
 def sheet_of(draft: CorrectionDraft, body: bytes) -> str:

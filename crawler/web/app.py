@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -42,12 +43,12 @@ logger = logging.getLogger(__name__)
 
 _Asked = TypeVar("_Asked", bound=Question)
 _Result = TypeVar("_Result")
-_Endpoint = Callable[["Request"], Awaitable[Response]]
+Endpoint = Callable[["Request"], Awaitable[Response]]
 
 _THREADS = 4
 """Answers that are made at the same time; further requests wait."""
 _YEAR = "public, max-age=31536000, immutable"
-_STATUS_OF_ERRORS = {
+_STATUS_OF_ERRORS: dict[type[Exception], HTTPStatus] = {
     ValidationError: HTTPStatus.BAD_REQUEST,
     NotStoredError: HTTPStatus.NOT_FOUND,
     QueryError: HTTPStatus.BAD_REQUEST,
@@ -86,15 +87,15 @@ def make_app(engine: Engine, settings: BaseSettings, access: Access, editing: Ed
     routes = [] if editing is None else editing.make_routes(answering, renderer)
     for view in answering.views:
         routes += [
-            Route(view.api_path, _guarded(_as_json(answering, view), _problem_as_json)),
-            Route(view.path, _guarded(_as_page(answering, renderer, view), renderer.problem)),
+            Route(view.api_path, tell_errors(_as_json(answering, view), _problem_as_json)),
+            Route(view.path, tell_errors(_as_page(answering, renderer, view), renderer.problem)),
         ]
     live = LiveFigures(answering.run, answering.read)
-    original = _guarded(_original(answering), renderer.problem)
+    original = tell_errors(_original(answering), renderer.problem)
     routes += [
         Route(DESCRIPTION_PATH, _description(answering.views)),
-        Route(FEED_PATH, _guarded(_feed(answering, renderer), renderer.problem)),
-        Route("/page", _guarded(_page_at_address(answering), renderer.problem)),
+        Route(FEED_PATH, tell_errors(_feed(answering, renderer), renderer.problem)),
+        Route("/page", tell_errors(_page_at_address(answering), renderer.problem)),
         Route("/pages/{page}/frame", original),
         Route("/live", live.stream),
         Route("/static/{name}", _static),
@@ -111,7 +112,7 @@ class Editing:
     make_routes: Callable[[Answering, Renderer], list[Route]]
 
 
-def _as_page(answering: Answering, renderer: Renderer, view: View) -> _Endpoint:
+def _as_page(answering: Answering, renderer: Renderer, view: View) -> Endpoint:
     async def answer(request: Request) -> Response:
         question = _read_question(request, view.question)
 
@@ -125,7 +126,7 @@ def _as_page(answering: Answering, renderer: Renderer, view: View) -> _Endpoint:
     return answer
 
 
-def _as_json(answering: Answering, view: View) -> _Endpoint:
+def _as_json(answering: Answering, view: View) -> Endpoint:
     async def answer(request: Request) -> Response:
         question = _read_question(request, view.question)
 
@@ -140,7 +141,7 @@ def _as_json(answering: Answering, view: View) -> _Endpoint:
     return answer
 
 
-def _original(answering: Answering) -> _Endpoint:
+def _original(answering: Answering) -> Endpoint:
     async def answer(request: Request) -> Response:
         question = _read_question(request, OriginalQuestion)
         document = await answering.run(lambda: answering.read(lambda snapshot: render_original(snapshot, question)))
@@ -149,7 +150,7 @@ def _original(answering: Answering) -> _Endpoint:
     return answer
 
 
-def _feed(answering: Answering, renderer: Renderer) -> _Endpoint:
+def _feed(answering: Answering, renderer: Renderer) -> Endpoint:
     async def answer(request: Request) -> Response:
         question = _read_question(request, ChangesQuestion)
 
@@ -164,7 +165,7 @@ def _feed(answering: Answering, renderer: Renderer) -> _Endpoint:
     return answer
 
 
-def _page_at_address(answering: Answering) -> _Endpoint:
+def _page_at_address(answering: Answering) -> Endpoint:
     async def answer(request: Request) -> Response:
         url = request.query_params.get("url", "").strip()
         page_id = await answering.run(lambda: answering.read(lambda snapshot: find_page(snapshot.connection, url)))
@@ -173,7 +174,7 @@ def _page_at_address(answering: Answering) -> _Endpoint:
     return answer
 
 
-def _description(views: list[View]) -> _Endpoint:
+def _description(views: list[View]) -> Endpoint:
     body = json.encode(describe_api(views))
 
     async def answer(_request: Request) -> Response:
@@ -195,14 +196,22 @@ def _read_question(request: Request, question_type: type[_Asked]) -> _Asked:
     return convert(parameters, question_type, strict=False)
 
 
-def _guarded(endpoint: _Endpoint, tell: Callable[[Request, int, str], Response]) -> _Endpoint:
-    """Return the endpoint with each error of the user or the database told in a sentence."""
+def tell_errors(
+    endpoint: Endpoint,
+    tell: Callable[[Request, int, str], Response],
+    more_statuses: Mapping[type[Exception], HTTPStatus] = MappingProxyType({}),
+) -> Endpoint:
+    """Return the endpoint with each error of the user or the database told in a sentence.
+
+    `more_statuses` has errors of the endpoint's own; they are looked up first.
+    """
+    statuses = {**more_statuses, **_STATUS_OF_ERRORS}
 
     async def answer(request: Request) -> Response:
         try:
             return await endpoint(request)
-        except tuple(_STATUS_OF_ERRORS) as error:
-            status = next(code for kind, code in _STATUS_OF_ERRORS.items() if isinstance(error, kind))
+        except tuple(statuses) as error:
+            status = next(code for kind, code in statuses.items() if isinstance(error, kind))
             if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 logger.warning("%s: %s", request.url.path, error)
             return tell(request, status, redact_text(str(error)))

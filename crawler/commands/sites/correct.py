@@ -12,7 +12,7 @@ import getpass
 import sys
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,9 +23,7 @@ from scrapy.exceptions import UsageError
 from cleaning import PageError, parse
 from cleaning.errors import AnnotationError
 from cleaning.teaching import SiteModel, load_site_model
-from cleaning.teaching.corrections import read_corrections, recall_marks, write_corrections
-from cleaning.teaching.draft import draft_correction
-from cleaning.teaching.fields import correct_field
+from cleaning.teaching.corrections import read_corrections, write_corrections
 from cleaning.teaching.site_model import write_site_models
 from crawler.commands.base import BlocksieveCommand
 from crawler.errors import CompareError, NotStoredError
@@ -43,6 +41,7 @@ from crawler.reports.correction import (
 from crawler.reports.explain import find_page
 from crawler.storage.database import read_transaction, write_transaction
 from crawler.teaching import records
+from crawler.teaching.drafts import PageTeaching
 from crawler.teaching.preview import ModelChange, preview_site_model
 from crawler.terminal import count_of, print_json, print_line, print_progress, run_printing_command
 from crawler.urls import parse_site, site_of
@@ -154,16 +153,12 @@ class CorrectCommand(BlocksieveCommand, ScrapyCommand):
         if source.url is None:
             raise CompareError(f"{source.name} has no address: correct a page of a site")
         with read_transaction(engine) as connection:
-            stored = records.read_site_model(connection, site_of(source.url))
-            earlier = records.read_correction(connection, source.url)
-        model = None if stored is None else SiteModel.from_json(stored)
+            teaching = PageTeaching.read(connection, source.url)
         page = parse(source.loaded.body, source.url, source.loaded.content_type, max_bytes=self.config.page_max_bytes)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        options = dict(self.config.cleaning_options)
-        draft = draft_correction(page, reader, now, model, **options)
+        draft = teaching.draft(page, reader, datetime.now(UTC), self.config.cleaning_options)
         if not draft.decisions:
             raise CompareError(f"{source.url} has no text to correct")
-        return draft if earlier is None else replace(draft, page=recall_marks(draft.page, earlier))
+        return draft
 
     def _act(self, opts: argparse.Namespace) -> None:
         with self.database() as engine:
@@ -232,9 +227,7 @@ def _corrected(draft: CorrectionDraft, source: PageToExplain, opts: argparse.Nam
     fields = _fields(opts)
     if not (opts.keep or opts.drop or fields):
         return CorrectionDialog(draft, _ask).run()
-    tree = parse(source.loaded.body, source.url, source.loaded.content_type, max_bytes=len(source.loaded.body) + 1)
-    corrected = {name: correct_field(tree, name, answer) for name, answer in fields.items()}
-    page = draft.page.with_fields(corrected)
+    page = draft.page.with_fields(draft.correct_fields(fields))
     for words, mark in [*((words, True) for words in opts.keep), *((words, False) for words in opts.drop)]:
         page = mark_blocks(page, find_blocks(draft, words), mark)
     return finish(page, finished=not opts.part)

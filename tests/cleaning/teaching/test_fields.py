@@ -1,6 +1,7 @@
 """Corrected titles, authors and dates teach the other pages of the site where theirs stand."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -60,6 +61,26 @@ def test_a_page_that_the_model_does_not_fit_is_read_as_before():
 def test_no_answer_can_be_right():
     model = SiteModel.learn([corrected(number, authors="") for number in (0, 1, 2)])
     assert clean(page_html(4), address(4), site_model=model).author is None
+
+
+def test_a_page_of_which_only_a_field_is_known_teaches_it():
+    pages = [corrected(number, published=f"2026-09-{number + 10}") for number in (0, 1)]
+    model = SiteModel.learn([replace(page, finished=False) for page in pages])
+    assert (model.pages, dict(model.weights)) == (2, {})
+    page = clean(page_html(4), address(4), site_model=model)
+    assert (page.fits_site, page.published) == (True, "2026-09-14")
+    nothing = [replace(page, finished=False, fields={}) for page in pages]
+    assert SiteModel.learn(nothing).pages == 0
+
+
+def test_a_correction_says_what_the_reader_wrote():
+    pages = [corrected(0, published="2026-09-10", authors="", title="WALL 0 is repaired!")]
+    (page,) = read_corrections(write_corrections(pages))
+    assert {name: field.answer for name, field in page.fields.items()} == {
+        "published": "2026-09-10",
+        "authors": "",
+        "title": "WALL 0 is repaired!",
+    }
 
 
 def test_files_and_models_keep_the_fields():

@@ -7,6 +7,7 @@ import taught_site
 from scrapy.settings import Settings
 from sqlalchemy import update
 
+from cleaning.errors import AnnotationError
 from crawler.config import Config
 from crawler.editing import form as forms
 from crawler.editing.form import corrected_by, read_fields, read_form
@@ -49,6 +50,27 @@ def test_a_form_that_is_sent_back_as_it_is_keeps_the_marks(engine):
     form = read(engine)
     keep = [str(position) for position, block in enumerate(form.blocks) if block.keep]
     assert corrected_by(form, {"keep": keep}).marks == 1
+
+
+def test_answers_that_are_changed_are_corrected(engine):
+    form = read(engine)
+    assert form.draft.answers == {"title": "Harbour wall of Ostrand-1", "authors": "", "published": ""}
+    keep = [str(position) for position, block in enumerate(form.blocks) if block.keep]
+    same = {name: [answer] for name, answer in form.draft.answers.items()}
+    assert corrected_by(form, {"keep": keep, **same}).fields == {}
+    page = corrected_by(form, {"keep": keep, **same, "title": [" Harbour  1 "]})
+    assert {name: corrected.answer for name, corrected in page.fields.items()} == {"title": "Harbour 1"}
+    with write_transaction(engine) as connection:
+        records.save_correction(connection, page)
+    again = read(engine)
+    assert again.draft.answers["title"] == "Harbour 1"
+    assert again.version != form.version
+    assert corrected_by(again, {"keep": keep, "title": ["Harbour 1"]}).fields.keys() == {"title"}
+
+
+def test_an_answer_that_the_page_does_not_have(engine):
+    with pytest.raises(AnnotationError, match="the page states no title 'Another'"):
+        corrected_by(read(engine), {"title": ["Another"]})
 
 
 def test_pages_that_no_form_can_show(engine, monkeypatch):

@@ -118,8 +118,10 @@ def test_two_editors_do_not_overwrite_each_other(browser, browser_at, edited_url
         ({"reader": "a\x00b"}, "say who corrects"),
         ({"keep": ["99"]}, "the page has no block 99"),
         ({"keep": ["first"]}, "a block is called by its number"),
+        ({"title": "<b>No such title"}, "the page states no title &#39;&lt;b&gt;No such title&#39;"),
+        ({"published": "1 May"}, "is not an ISO date"),
         ({"version": "another"}, "has changed since you opened the form"),
-        ({"finished": "part", "keep": ["2", "3", "4", "5", "6"]}, "no block is marked"),
+        ({"finished": "part", "keep": ["2", "3", "4", "5", "6"]}, "nothing is corrected"),
     ],
 )
 def test_a_form_with_something_else_is_told(browser, edited_url, fields, sentence):

@@ -70,10 +70,26 @@ def test_a_dialog_tells_what_is_wrong_and_goes_on(ask, capsys):
     assert "'nonsense' is no command" in printed
 
 
+def test_a_dialog_corrects_what_the_page_states(ask, capsys):
+    page = ask("title Harbour 1", 'author ""', "part")
+    assert {name: corrected.answer for name, corrected in page.fields.items()} == {"title": "Harbour 1", "authors": ""}
+    printed = capsys.readouterr().out
+    assert "title: Harbour wall of Ostrand-1\nauthor: none\npublished: none\n" in printed
+    assert "title: Harbour 1 (corrected)\nauthor: none (corrected)\n" in printed
+
+
+def test_a_dialog_tells_what_no_answer_can_be(ask, capsys):
+    ask("title", "published 1 May", "author Nobody Here", "quit")
+    printed = capsys.readouterr().out
+    assert 'say which title is right, or title "" if the page has none' in printed
+    assert "the day '1 May' is not an ISO date" in printed
+    assert "the page states no authors 'Nobody Here'" in printed
+
+
 def test_a_dialog_that_ends_stores_nothing(ask):
     assert ask("- 2", "quit") is None
     assert ask("- 2") is None
-    with pytest.raises(AnnotationError, match="no block is marked"):
+    with pytest.raises(AnnotationError, match="nothing is corrected"):
         ask("part")
 
 
