@@ -36,6 +36,7 @@ from crawler.fetching.render.rendering import Rendering
 from crawler.fetching.replay import open_replay
 from crawler.page import page_adapter
 from crawler.storage.schema import read_settings
+from crawler.teaching.site_models import site_model_reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -329,7 +330,7 @@ def _switch_to_looking(settings: BaseSettings, config: Config, *, calls_back: bo
     _force(settings, name_in_use("CLEANING_PROCESSES", settings), 0)
     _force(settings, name_in_use("ARCHIVE", settings), "")
     if calls_back:
-        adapter = page_adapter(config.cleaning_method, config.cleaning_options, structure=config.structure)
+        adapter = page_adapter(config, site_model_reader(config))
         ItemAdapter.ADAPTER_CLASSES = [adapter, *ItemAdapter.ADAPTER_CLASSES]
 
 

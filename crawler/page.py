@@ -13,7 +13,7 @@ from scrapy import Field, Item
 from scrapy.exceptions import DropItem
 from scrapy.http import TextResponse
 
-from cleaning import clean
+from cleaning import METHODS, clean
 from cleaning.blocks import Metadata, kept_decisions
 from cleaning.parse import parse
 from crawler.context import context_of
@@ -23,7 +23,7 @@ from crawler.urls import known_url
 from crawler.visit import METHOD_META_KEY, CleanedPage, FetchedPage, ProcessedPage, UnparsedPage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from scrapy.crawler import Crawler
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Page
     from cleaning.structure.clean_page import CleanPage
+    from cleaning.teaching import SiteModel
+    from crawler.config import Config
     from crawler.storage.page_columns import Value
     from crawler.storage.queries import StoredItem
     from crawler.visit import Visit
@@ -199,14 +201,19 @@ def _stated_fields(values: Mapping[str, Value]) -> dict[str, Any]:
     }
 
 
-def page_adapter(method: str, options: Mapping[str, Any], *, structure: bool = False) -> type[DictAdapter]:
-    """Return the item adapter that shows a FetchedPage as its item; `scrapy parse` prints what callbacks yield."""
+def page_adapter(config: Config, site_model_of: Callable[[str], SiteModel | None]) -> type[DictAdapter]:
+    """Return the item adapter that shows a FetchedPage as its item; `scrapy parse` prints what callbacks yield.
+
+    `site_model_of` gives the model of a URL's site.
+    """
 
     class FetchedPageAdapter(DictAdapter):
         def __init__(self, item: FetchedPage) -> None:
-            cleaned = clean(item.tree, method=item.method or method, **options)
+            method = item.method or config.cleaning_method
+            model = None if METHODS.find(method).decide_taught is None else site_model_of(item.url)
+            cleaned = clean(item.tree, method=method, site_model=model, **config.cleaning_options)
             metadata = item.stated.filled_from(cleaned.metadata)
-            markdown = cleaned.markdown if structure else None
+            markdown = cleaned.markdown if config.structure else None
             page_item = _make_item(item.url, replace(cleaned, metadata=metadata), markdown=markdown)
             super().__init__(dict(page_item))
 

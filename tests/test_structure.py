@@ -32,7 +32,7 @@ PLAIN_WORDS = frozenset(
     backend base blocks blocksieve board browser build
     calibration candidates card changes check chunks classifier columns compare comparison completion config context
     copies correct
-    database datatrove date decide default demo descriptions detection diff discovery domains draft draw dropped
+    database datatrove date decide default demo descriptions detection diff discovery domains draft drafts draw dropped
     editing elements embedded env errors exit explain explanation export exposition extract
     facets failures feed feeds fetch fetching fields file files filter filters finish fit folds footnotes formats
     form formulas fragment

@@ -11,22 +11,25 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from datatrove.pipeline.extractors.base import BaseExtractor
 
-from cleaning.clean import clean
+from cleaning.clean import clean, expect_teachable
 from cleaning.metadata.languages import load_language_model
 from cleaning.methods import METHODS
 from cleaning.options import Options
+from cleaning.teaching import find_site_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from cleaning.options import CleaningOptions
+    from cleaning.teaching import SiteModel
 
 
 class BlocksieveExtractor(BaseExtractor):  # type: ignore[misc] # datatrove is not typed
     """Replaces the HTML of each document by its main text, or by Markdown; a document without text is dropped.
 
     `options` are those of `cleaning.clean`. A document that takes more than `timeout` seconds is dropped by datatrove,
-    which also counts it. Raises OptionError.
+    which also counts it. `site_models` has what readers corrected, by site (`cleaning.teaching.read_site_models`).
+    Raises OptionError.
     """
 
     name = "Blocksieve"
@@ -37,18 +40,23 @@ class BlocksieveExtractor(BaseExtractor):  # type: ignore[misc] # datatrove is n
         *,
         markdown: bool = False,
         timeout: float = 1.0,
+        site_models: Mapping[str, SiteModel] | None = None,
         **options: Unpack[CleaningOptions],
     ) -> None:
         super().__init__(timeout)
         METHODS.find(method)
+        if site_models:
+            expect_teachable(method)
         Options.read(dict(options))
         self.method = method
         self.markdown = markdown
+        self.site_models = site_models or {}
         self.options = options
 
     def extract(self, text: str, url: str | None = None) -> str:
         """Return the main text of a page. Raises PageError, which datatrove counts."""
-        page = clean(text, url, method=self.method, **self.options)
+        site_model = find_site_model(self.site_models, url)
+        page = clean(text, url, method=self.method, site_model=site_model, **self.options)
         return page.markdown if self.markdown else page.text
 
     def run(self, data: Any, rank: int = 0, world_size: int = 1) -> Iterator[Any]:

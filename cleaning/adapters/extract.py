@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cleaning.blocks import Decision, Page
     from cleaning.options import Favour
     from cleaning.structure.clean_page import CleanPage
+    from cleaning.teaching import SiteModel
 
 Format = Literal["txt", "markdown", "html", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -46,13 +47,15 @@ def extract(  # noqa: PLR0913 — trafilatura's arguments
     include_links: bool = False,
     with_metadata: bool = False,
     only_with_metadata: bool = False,
+    site_model: SiteModel | None = None,
     **others: Any,
 ) -> str | None:
     """Return the main text of a page, or None if it has none, cannot be read or is not what was asked for.
 
     The arguments mean what they mean in trafilatura. A page in another language than `target_language` gives None, and
     with `only_with_metadata` one without date, title or URL. Plain text with formatting, links or images is Markdown.
-    `with_metadata` puts the metadata in front of a text, and into JSON.
+    `with_metadata` puts the metadata in front of a text, and into JSON. `site_model` is ours: what readers corrected on
+    other pages of the site.
 
     Raises OptionError for another format, for an argument of trafilatura that has no counterpart here, and for one that
     trafilatura does not have either.
@@ -60,7 +63,7 @@ def extract(  # noqa: PLR0913 — trafilatura's arguments
     _check(output_format, others)
     favour: Favour = "precision" if favor_precision else "recall" if favor_recall else "balanced"
     try:
-        page = clean(filecontent, url, favour=favour, comments=include_comments)
+        page = clean(filecontent, url, favour=favour, comments=include_comments, site_model=site_model)
     except PageError:
         return None
     if not include_tables:

@@ -17,15 +17,18 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from cleaning.clean import clean
+from cleaning.clean import clean, expect_teachable
 from cleaning.errors import PageError
+from cleaning.teaching import find_site_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     import pandas as pd
 
     from cleaning.options import CleaningOptions
+    from cleaning.structure.clean_page import CleanPage
+    from cleaning.teaching import SiteModel
 
 _COLUMNS = ("text", "title", "author", "published", "language", "type", "error")
 
@@ -40,6 +43,7 @@ def clean_batch(
     url: str | None = "url",
     method: str = "default",
     markdown: bool = False,
+    site_models: Mapping[str, SiteModel] | None = None,
     **options: Unpack[CleaningOptions],
 ) -> dict[str, Any]:
     """Return a batch, columns by their names, with the columns of the cleaned pages.
@@ -48,11 +52,12 @@ def clean_batch(
     ['The harbour was closed.']
 
     `html` and `url` name the columns with the pages, bytes or text, and with their URLs; None if there are none. A
-    column of the batch that has the name of a new one is replaced. Raises KeyError if a named column is missing, and
+    column of the batch that has the name of a new one is replaced. `site_models` has what readers corrected, by site
+    (`cleaning.teaching.read_site_models`). Raises KeyError if a named column is missing, and
     OptionError as `clean` does.
     """
     urls = [None] * len(batch[html]) if url is None else batch[url]
-    rows = _clean(batch[html], urls, method, options, markdown=markdown)
+    rows = _clean(batch[html], urls, method, options, site_models, markdown=markdown)
     columns = {name: np.array([row[name] for row in rows], dtype=object) for name in _names(markdown=markdown)}
     return {**batch, **columns}
 
@@ -63,16 +68,18 @@ def clean_frame(
     *,
     method: str = "default",
     markdown: bool = False,
+    site_models: Mapping[str, SiteModel] | None = None,
     **options: Unpack[CleaningOptions],
 ) -> pd.DataFrame:
     """Return the cleaned pages of a column of bytes or text as a DataFrame with the index of the column.
 
-    Raises OptionError as `clean` does.
+    `site_models` has what readers corrected, by site (`cleaning.teaching.read_site_models`). Raises OptionError as
+    `clean` does.
     """
     import pandas as pd  # noqa: PLC0415 — the caller has it
 
     urls = [None] * len(html) if url is None else url
-    rows = _clean(html, urls, method, options, markdown=markdown)
+    rows = _clean(html, urls, method, options, site_models, markdown=markdown)
     return pd.DataFrame(rows, index=html.index, columns=list(_names(markdown=markdown)), dtype=object)
 
 
@@ -81,18 +88,32 @@ def _names(*, markdown: bool) -> tuple[str, ...]:
 
 
 def _clean(
-    pages: Iterable[Any], urls: Iterable[Any], method: str, options: CleaningOptions, *, markdown: bool
+    pages: Iterable[Any],
+    urls: Iterable[Any],
+    method: str,
+    options: CleaningOptions,
+    site_models: Mapping[str, SiteModel] | None,
+    *,
+    markdown: bool,
 ) -> list[dict[str, str | None]]:
-    return [_clean_one(page, url, method, options, markdown=markdown) for page, url in zip(pages, urls, strict=True)]
+    if site_models:
+        expect_teachable(method)
+
+    def clean_page(html: bytes | str, url: str | None) -> CleanPage:
+        return clean(html, url, method=method, site_model=find_site_model(site_models or {}, url), **options)
+
+    return [_clean_one(clean_page, page, url, markdown=markdown) for page, url in zip(pages, urls, strict=True)]
 
 
-def _clean_one(html: Any, url: Any, method: str, options: CleaningOptions, *, markdown: bool) -> dict[str, str | None]:
+def _clean_one(
+    clean_page: Callable[[bytes | str, str | None], CleanPage], html: Any, url: Any, *, markdown: bool
+) -> dict[str, str | None]:
     row: dict[str, str | None] = dict.fromkeys(_names(markdown=markdown))
     row["text"] = ""
     if not isinstance(html, (str, bytes)):
         return row | {"error": f"the page is {type(html).__name__}, neither text nor bytes"}
     try:
-        page = clean(html, url if isinstance(url, str) else None, method=method, **options)
+        page = clean_page(html, url if isinstance(url, str) else None)
     except PageError as error:
         return row | {"error": str(error)}
     row |= {

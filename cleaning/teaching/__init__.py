@@ -5,6 +5,14 @@ arithmetic, and `site_model` the model of a site, which `cleaning.clean` takes.
 """
 
 from cleaning.teaching.corrections import CorrectedBlock, CorrectedPage, correct
-from cleaning.teaching.site_model import SiteModel, load_site_model
+from cleaning.teaching.site_model import SiteModel, find_site_model, load_site_model, read_site_models
 
-__all__ = ["CorrectedBlock", "CorrectedPage", "SiteModel", "correct", "load_site_model"]
+__all__ = [
+    "CorrectedBlock",
+    "CorrectedPage",
+    "SiteModel",
+    "correct",
+    "find_site_model",
+    "load_site_model",
+    "read_site_models",
+]

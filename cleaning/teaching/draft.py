@@ -64,12 +64,12 @@ def draft_correction(
     """
     checked_options = Options.read(options)
     cleaned = clean(page, site_model=site_model, **options)
-    shown = text_page(page)
-    table = read_leaf_table(shown.root).head(checked_options.max_blocks)
+    readable = text_page(page)
+    table = read_leaf_table(readable.root).head(checked_options.max_blocks)
     decisions = cleaned.decisions[: len(table.blocks)]
     blocks: tuple[CorrectedBlock, ...] = ()
     if table.blocks:
-        scores = load_shipped_model().predict(table, read_signals(shown, read_statements(shown.root))).scores
+        scores = load_shipped_model().predict(table, read_signals(readable, read_statements(readable.root))).scores
         described = zip(read_signatures(table, scores), scores.tolist(), decisions, strict=True)
         blocks = tuple(
             CorrectedBlock(signature, decision.block.words, score, decision.kept)
@@ -80,5 +80,5 @@ def draft_correction(
         "authors": cleaned.author or "",
         "published": cleaned.published or "",
     }
-    corrected = CorrectedPage(shown.url or "", reader, corrected_at, SHIPPED_MODEL_SHA256, blocks)
+    corrected = CorrectedPage(readable.url or "", reader, corrected_at, SHIPPED_MODEL_SHA256, blocks)
     return CorrectionDraft(decisions, corrected, page, stated)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cleaning.classifier.decide import choose_blocks
+from cleaning.domains import registered_domain
 from cleaning.errors import AnnotationError
 from cleaning.leaf_table import Column
 from cleaning.teaching.fields import FIELDS, learn_field, taught_weights
@@ -321,6 +322,11 @@ def load_site_model(text: str | None) -> SiteModel | None:
     Raises AnnotationError for another text.
     """
     return None if text is None else _load_cached(text)
+
+
+def find_site_model(models: Mapping[str, SiteModel], url: str | None) -> SiteModel | None:
+    """Return the model of a URL's site, its registered domain; None without one, and without a URL."""
+    return models.get(registered_domain(url) or "") if url else None
 
 
 def write_site_models(models: Mapping[str, SiteModel]) -> str:

@@ -9,6 +9,7 @@ from contextlib import closing
 
 import processes
 import pytest
+import taught_site
 from scrapy import Request, Spider
 from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, JsonResponse
@@ -16,8 +17,10 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.test import get_crawler
 
 from cleaning import clean
+from cleaning.teaching.site_model import write_site_models
 from crawler.cleaning_middleware import CleaningMiddleware
 from crawler.errors import StoreError
+from crawler.urls import site_of
 
 SITE = "https://town.example.org"
 STORY = (
@@ -311,6 +314,7 @@ def foreign(tmp_path, serve, answer):
         return watched, feeds
 
     crawl.answers = answers
+    crawl.address = address
     return crawl
 
 
@@ -325,6 +329,18 @@ def test_the_host_project_s_items_feeds_signals_and_middlewares_see_nothing_of_t
         (totals,) = database.execute("SELECT totals FROM crawl").fetchone()
     assert [url[-8:] for url in urls] == ["/story/1", "/story/2"]
     assert json.loads(totals)["visit/not_found"] == 1
+
+
+def test_a_host_project_cleans_by_the_models_of_sites(foreign, tmp_path, answer):
+    foreign.answers["/story/2"] = answer(taught_site.page_html(7))
+    models = tmp_path / "models.jsonl"
+    models.write_text(write_site_models({site_of(foreign.address): taught_site.site_model()}), "utf-8")
+    addons = 'ADDONS={"crawler.addon.Cleaning": 500}'
+    for folder, setting, kept in (("plain", "SITE_MODELS=", 1), ("taught", f"SITE_MODELS={models}", 0)):
+        foreign(folder, addons, "PAGES_FROM=/story/", setting)
+        with closing(sqlite3.connect(tmp_path / folder / "blocks.db")) as database:
+            offers = database.execute("SELECT count(*) FROM page_text WHERE text = ?", [taught_site.offer(7)])
+            assert offers.fetchone() == (kept,)
 
 
 def test_the_tdmrep_json_of_a_host_is_obeyed_in_a_host_project(foreign, tmp_path, answer):

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import processes
 import pytest
+import taught_site
 from scrapy import Spider
 from scrapy.commands.shell import Command as Shell
 from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.spider import DefaultSpider
 
+from cleaning.teaching.site_model import write_site_models
 from crawler.addon import looking_command
+from crawler.urls import site_of
 
 ROOT = Path(__file__).parents[2]
 BLOCKSIEVE, CLEANING = "crawler.addon.Blocksieve", "crawler.addon.Cleaning"
@@ -75,7 +78,7 @@ def scrapy(tmp_path):
         command = [sys.executable, "-m", "scrapy", *arguments, *HURRY]
         finished = processes.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
         assert finished.returncode == 0, finished.stderr
-        assert "Traceback" not in finished.stderr
+        assert "Traceback" not in finished.stderr, finished.stderr
         named = {name for name in arguments if name.endswith(".jsonl")}
         assert {path.name for path in tmp_path.iterdir()} - {"newsroom"} == named
         return finished.stdout
@@ -119,6 +122,17 @@ def test_parse_and_check_of_a_host_project_store_nothing(scrapy, site):
     project = {"addon": CLEANING, "spider": THEIRS.replace("URL", f"{site}/story")}
     assert "The river" in scrapy("parse", "--spider", "theirs", f"{site}/story", **project)
     scrapy("check", "theirs", **project)
+
+
+def test_parse_cleans_by_the_model_of_the_site(scrapy, serve, answer, tmp_path_factory):
+    site, _ = serve({"/7": answer(taught_site.page_html(7))})
+    models = tmp_path_factory.mktemp("models") / "models"
+    models.write_text(write_site_models({site_of(site): taught_site.site_model()}), "utf-8")
+    command = ["parse", "--nocolour", "--spider", "essays", "-c", "parse_essay", f"{site}/7"]
+    project = {"addon": BLOCKSIEVE, "spider": OURS}
+    assert "lighthouse" in taught_site.offer(7)
+    assert "lighthouse" in scrapy(*command, **project)
+    assert "lighthouse" not in scrapy(*command, "-s", f"SITE_MODELS={models}", **project)
 
 
 def test_only_scrapy_s_own_commands_look():

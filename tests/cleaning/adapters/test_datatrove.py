@@ -4,6 +4,7 @@ import gzip
 import json
 
 import pytest
+import taught_site
 from storm_page import PAGE, URL
 
 from cleaning import OptionError, clean
@@ -21,3 +22,15 @@ def test_the_shown_pipeline_of_datatrove(run_example, tmp_path):
     assert extractor(markdown=True).extract(PAGE) == clean(PAGE).markdown
     with pytest.raises(OptionError, match="unknown option 'favor'"):
         extractor(favor="recall")
+
+
+def test_an_extractor_cleans_by_the_models_of_sites():
+    datatrove = pytest.importorskip("cleaning.adapters.datatrove")
+    models = {"courier.example": taught_site.site_model()}
+    page = taught_site.page_html(7)
+    url = taught_site.address(7)
+    offer = taught_site.offer(7)
+    assert offer in datatrove.BlocksieveExtractor().extract(page, url)
+    assert offer not in datatrove.BlocksieveExtractor(site_models=models).extract(page, url)
+    with pytest.raises(OptionError, match="the method 'pab' takes no model of a site"):
+        datatrove.BlocksieveExtractor("pab", site_models=models)

@@ -8,11 +8,20 @@ import sys
 
 import pandas as pd
 import pytest
+import taught_site
 import trafilatura
 from storm_page import BINARY, CELL, EMPTY, LEAD, PAGE, URL
 
 from cleaning import OptionError, clean
 from cleaning.adapters import SPARK_SCHEMA, clean_frame, extract
+
+
+def test_extract_cleans_by_the_model_of_a_site():
+    page = taught_site.page_html(7)
+    url = taught_site.address(7)
+    offer = taught_site.offer(7)
+    assert offer in extract(page, url)
+    assert offer not in extract(page, url, site_model=taught_site.site_model())
 
 
 def test_extract_gives_the_main_text():

@@ -1,12 +1,17 @@
 """Tables of pages: batches of columns, pandas, Ray Data and Spark."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
+import taught_site
 from storm_page import BINARY, EMPTY, PAGE, URL
 
 from cleaning import OptionError, clean
 from cleaning.adapters import clean_batch, clean_frame
+from cleaning.teaching import read_site_models
+from cleaning.teaching.site_model import write_site_models
 
 
 def batch():
@@ -33,6 +38,26 @@ def test_columns_of_a_batch_have_any_name():
     assert clean_batch(pages, html="page", url=None, method="pab")["text"].tolist() == [clean(PAGE, method="pab").text]
     with pytest.raises(OptionError, match="unknown option 'favor'"):
         clean_batch(pages, html="page", url=None, favor="recall")
+
+
+def taught_pages():
+    """Two pages of a taught site, and one of another site."""
+    texts = [taught_site.page_html(number) for number in (7, 8, 9)]
+    return pd.DataFrame({"html": texts, "url": [taught_site.address(7), taught_site.address(8), URL]})
+
+
+def test_pages_are_cleaned_by_the_models_of_their_sites():
+    pages = taught_pages()
+    models = read_site_models(write_site_models({"courier.example": taught_site.site_model()}))
+    plain = clean_frame(pages["html"], pages["url"])["text"]
+    taught = clean_frame(pages["html"], pages["url"], site_models=models)["text"]
+    assert [taught_site.offer(number) in text for number, text in zip((7, 8, 9), plain, strict=True)] == [True] * 3
+    assert [taught_site.offer(number) in text for number, text in zip((7, 8, 9), taught, strict=True)] == [0, 0, 1]
+    # Ray sends the models to its workers.
+    sent = pickle.loads(pickle.dumps(models))
+    assert clean_batch(pages, site_models=sent)["text"].tolist() == taught.tolist()
+    with pytest.raises(OptionError, match="the method 'pab' takes no model of a site"):
+        clean_batch(pages, method="pab", site_models=models)
 
 
 def test_a_frame_has_the_index_of_its_pages():
