@@ -39,6 +39,7 @@ PLAIN_WORDS = frozenset(
     grid ground guard
     handler
     index initdb inline input inputs
+    jobs
     language languages lazy limit live load locks
     markdown markup members metrics middlewares migrations model models monitoring
     names native network

@@ -77,7 +77,7 @@ class RecrawlRun:
 
 class RecrawlCommand(ConfiguredCommand, CrawlCommand):
     def syntax(self) -> str:
-        return "[--due] [--site SITE] [--url URL] [--section URL] [--limit N] [--dry-run] [--json] [-a NAME=VALUE]"
+        return "[--due] [--site SITE] [--url URL] [--section URL] [--set-aside URL] [--limit N] [--dry-run] [--json]"
 
     def short_desc(self) -> str:
         return "Visit stored pages and sections again: those that are due, or all"
@@ -103,6 +103,12 @@ class RecrawlCommand(ConfiguredCommand, CrawlCommand):
         parser.add_argument(
             "--section", action="append", metavar="URL", help="visit only the section at URL; may be repeated"
         )
+        parser.add_argument(
+            "--set-aside",
+            action="append",
+            metavar="URL",
+            help="visit the section at URL no more, until a crawl fetches it; may be repeated",
+        )
         parser.add_argument("--join", action="store_true", help="take part in re-crawls that other processes run")
         parser.add_argument("--limit", type=int, metavar="N", help="visit at most N stored pages and sections")
         parser.add_argument("--dry-run", action="store_true", help="print what would be visited and why; fetch nothing")
@@ -112,7 +118,13 @@ class RecrawlCommand(ConfiguredCommand, CrawlCommand):
         expect_no_arguments(args)
         if opts.limit is not None and opts.limit < 0:
             raise UsageError(f"--limit is {opts.limit}; it must be 0 or more", print_help=False)
+        others = (opts.due, opts.site, opts.url, opts.section, opts.limit is not None, opts.dry_run, opts.json)
+        if opts.set_aside and any(others):
+            raise UsageError("--set-aside goes alone: it visits nothing", print_help=False)
         try:
+            if opts.set_aside:
+                self._set_aside(opts.set_aside)
+                return
             site = None if opts.site is None else urls.parse_site(opts.site)
             choice = RecrawlChoice(
                 only_due=opts.due,
@@ -162,6 +174,15 @@ class RecrawlCommand(ConfiguredCommand, CrawlCommand):
         if len(runs) < count:
             exit_code = EXIT_FAILURE
         return max((run.exit_code for run in runs if run.exit_code), default=exit_code)
+
+    def _set_aside(self, sections: Sequence[str]) -> None:
+        with opened_engine(self.config.database_url, must_exist=True) as engine:
+            schema.check_schema(engine)
+            with write_transaction(engine) as connection:
+                for url in sections:
+                    due.set_aside(connection, url, datetime.now(UTC))
+        for url in sections:
+            print_line(f"{urls.without_credentials(url)} is set aside: no re-crawl visits it")
 
     def _changes(self, group: RecrawlGroup) -> dict[str, Any]:
         """Return the settings of the command line that change how the pages of a group are read."""

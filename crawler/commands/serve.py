@@ -45,8 +45,8 @@ class ServeCommand(BlocksieveCommand, ScrapyCommand):
         return (
             "Serve a web page that shows crawls, sites, pages, texts and failures, and the same as JSON, until Ctrl-C. "
             "The database is only read, and crawls go on meanwhile. Only this machine reaches the page, unless --host "
-            "and --token say otherwise. With --edit, pages can be corrected in the browser, as with `scrapy correct`. "
-            "Needs the extra `web`."
+            "and --token say otherwise. With --edit, pages can be corrected in the browser, as with `scrapy correct`, "
+            "and sections crawled and visited again. Needs the extra `web`."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,7 @@ class ServeCommand(BlocksieveCommand, ScrapyCommand):
         parser.add_argument(
             "--edit",
             action="store_true",
-            help="let those who have the token correct pages; without --token, a new one is made",
+            help="let those who have the token correct pages and start crawls; without --token, a new one is made",
         )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -75,26 +75,31 @@ class ServeCommand(BlocksieveCommand, ScrapyCommand):
             opts.token = secrets.token_urlsafe(_MADE_TOKEN_BYTES)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's signature
-        self.exitcode = run_command(lambda: self._serve(opts.host, opts.port, opts.token, edits=opts.edit))
+        self.exitcode = run_command(lambda: self._serve(opts))
 
-    def _serve(self, host: str, port: int, token: str | None, *, edits: bool) -> None:
+    def _serve(self, opts: argparse.Namespace) -> None:
         with needs_extra("scrapy serve", "web"):
+            from crawler.editing.jobs import Jobs  # noqa: PLC0415 — as below
             from crawler.editing.routes import TEMPLATES, Editor  # noqa: PLC0415 — an extra
             from crawler.web.app import Editing, make_app  # noqa: PLC0415 — as above
             from crawler.web.guard import Access  # noqa: PLC0415 — as above
         assert self.settings is not None  # set by scrapy.cmdline
-        access = Access.of(host, token, edits=edits)
+        access = Access.of(opts.host, opts.token, edits=opts.edit)
         url = self.config.database_url
         with ExitStack() as stack:
             engine = stack.enter_context(opened_engine(url, must_exist=True, query_seconds=_QUERY_SECONDS))
             schema.check_schema(engine)
             editing = None
-            if edits:
+            if opts.edit:
                 written = stack.enter_context(opened_engine(url, must_exist=True))
-                editing = Editing(TEMPLATES, lambda answering, renderer: Editor(answering, renderer, written).routes())
+                jobs = stack.enter_context(Jobs(opts.set))
+                editing = Editing(
+                    TEMPLATES, lambda answering, renderer: Editor(answering, renderer, written, jobs).routes()
+                )
             app = make_app(engine, self.settings, access, editing)
-            with listen(host, port) as listening:
-                print_line(f"{location_of(engine)} is shown at {_address(host, listening, token)} until Ctrl-C")
+            with listen(opts.host, opts.port) as listening:
+                address = _address(opts.host, listening, opts.token)
+                print_line(f"{location_of(engine)} is shown at {address} until Ctrl-C")
                 with suppress(KeyboardInterrupt):  # which uvicorn raises again after it has ended
                     make_server(app).run(sockets=[listening])
 

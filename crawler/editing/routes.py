@@ -17,8 +17,10 @@ from starlette.routing import Route
 from cleaning.errors import AnnotationError
 from cleaning.teaching import SiteModel
 from crawler.editing.form import MAX_FORM_BYTES, corrected_by, read_fields, read_form, reader_of
+from crawler.editing.jobs import JobRefusedError
 from crawler.editing.site import read_site_teaching
 from crawler.errors import CrawlerError, NotStoredError, QueryError
+from crawler.redact import redact_text
 from crawler.reports.correction import finish
 from crawler.storage.database import write_transaction
 from crawler.teaching import records
@@ -29,11 +31,13 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from crawler.editing.form import PageForm
+    from crawler.editing.jobs import Jobs
     from crawler.web.app import Answering, Endpoint
     from crawler.web.render import Renderer
 
 TEMPLATES = "crawler.editing"
 """The package with the templates."""
+_MAX_URL_CHARS = 2_000
 
 
 class EditConflictError(CrawlerError):
@@ -42,17 +46,19 @@ class EditConflictError(CrawlerError):
 
 _STATUS_OF_ERRORS: dict[type[Exception], HTTPStatus] = {
     EditConflictError: HTTPStatus.CONFLICT,
+    JobRefusedError: HTTPStatus.CONFLICT,
     AnnotationError: HTTPStatus.UNPROCESSABLE_ENTITY,
 }
 
 
 class Editor:
-    """Answers the requests of editing: it reads as the web page does, and writes nothing but corrections."""
+    """Answers the requests of editing: it reads as the web page does, writes corrections, and starts jobs."""
 
-    def __init__(self, answering: Answering, renderer: Renderer, engine: Engine) -> None:
+    def __init__(self, answering: Answering, renderer: Renderer, engine: Engine, jobs: Jobs) -> None:
         self._answering = answering
         self._renderer = renderer
         self._engine = engine
+        self._jobs = jobs
 
     def routes(self) -> list[Route]:
         """Return the routes of editing."""
@@ -61,6 +67,10 @@ class Editor:
             Route("/edit/pages/{page:int}", self._told(self._store_page), methods=["POST"]),
             Route("/edit/sites/{site}", self._told(self._show_site), methods=["GET"]),
             Route("/edit/sites/{site}", self._told(self._change_site), methods=["POST"]),
+            Route("/edit/jobs", self._told(self._show_jobs), methods=["GET"]),
+            Route("/edit/jobs", self._told(self._start_job), methods=["POST"]),
+            Route("/edit/jobs/{number:int}", self._told(self._show_job), methods=["GET"]),
+            Route("/edit/jobs/{number:int}", self._told(self._stop_job), methods=["POST"]),
         ]
 
     async def _show_page(self, request: Request) -> Response:
@@ -123,6 +133,29 @@ class Editor:
             return f"/edit/sites/{site}" if left else f"/sites/{site}"
 
         return RedirectResponse(await self._answering.run(change), HTTPStatus.SEE_OTHER)
+
+    async def _show_jobs(self, request: Request) -> Response:
+        url = request.query_params.get("url", "")[:_MAX_URL_CHARS]
+        return self._page(request, "jobs.html.j2", jobs=self._jobs.latest(), url=url)
+
+    async def _start_job(self, request: Request) -> Response:
+        fields = await _read_form_fields(request)
+        action, url = (fields.get(name, [""])[-1] for name in ("action", "url"))
+        job = await self._answering.run(lambda: self._jobs.start(action, url))
+        return RedirectResponse(f"/edit/jobs/{job.number}", HTTPStatus.SEE_OTHER)
+
+    async def _show_job(self, request: Request) -> Response:
+        job = self._jobs.job(request.path_params["number"])
+        # The state is read before the log, so that the log of a job that has ended is whole.
+        state = job.state
+        log = redact_text(await self._answering.run(job.tail))
+        return self._page(request, "job.html.j2", job=job, state=state, log=log)
+
+    async def _stop_job(self, request: Request) -> Response:
+        await _read_form_fields(request)
+        number = request.path_params["number"]
+        self._jobs.stop(number)
+        return RedirectResponse(f"/edit/jobs/{number}", HTTPStatus.SEE_OTHER)
 
     def _read_form(self, page_id: int, reader: str = "") -> PageForm:
         return self._answering.read(lambda snapshot: read_form(snapshot, page_id, reader))

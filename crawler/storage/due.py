@@ -147,12 +147,18 @@ def revisits_at(connection: Connection, table: Table, url: str) -> list[Revisit]
         raise QueryError(f"no {table.name} is stored at {plain}; `scrapy recrawl --dry-run` lists the addresses")
     if row.retired_at is not None:
         raise QueryError(
-            f"the {table.name} at {plain} has been gone from its site since {row.retired_at:%Y-%m-%d}, so it is not "
-            "visited again; `scrapy crawl` finds it if it is back"
+            f"the {table.name} at {plain} has been gone from its site, or set aside, since {row.retired_at:%Y-%m-%d}, "
+            "so it is not visited again; `scrapy crawl` finds it if it is back"
         )
     if row.spider is None or row.next_visit is None:
         raise QueryError(f"the {table.name} at {plain} was not fetched by a crawl, so no spider can visit it again")
     return list(_read_revisits(connection, table, table.c.id == row.id, None))
+
+
+def set_aside(connection: Connection, url: str, now: datetime) -> None:
+    """Visit the section at an address no more, until a crawl fetches it. Raises QueryError as `revisits_at` does."""
+    (revisit,) = revisits_at(connection, section, url)
+    connection.execute(update(section).where(section.c.id == revisit.row_id).values(retired_at=now))
 
 
 def known_pages(

@@ -10,6 +10,11 @@ for (const time of document.querySelectorAll("time")) {
   }
 }
 
+const reload = document.querySelector("[data-reload]");
+if (reload) {
+  setTimeout(() => location.reload(), 1000 * Number(reload.dataset.reload));
+}
+
 const number = (value) => Math.round(value).toLocaleString("en");
 const duration = (seconds) => {
   const left = Math.round(seconds);

@@ -14,6 +14,7 @@ from cleaned_pages import visit_at
 from scrapy.settings import Settings
 
 from crawler.commands.serve import listen, make_server
+from crawler.editing.jobs import Jobs
 from crawler.editing.routes import TEMPLATES, Editor
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
@@ -72,8 +73,9 @@ def edited(url, write_url=None):
         opened_engine(url, must_exist=True, query_seconds=120) as engine,
         opened_engine(write_url or url, must_exist=True) as written,
         listen("127.0.0.1", 0) as socket,
+        Jobs([f"DATABASE_URL={url}", "ALLOW_ADDRESSES=127.0.0.0/8", "LOG_LEVEL=INFO"]) as jobs,
     ):
-        editing = Editing(TEMPLATES, lambda answering, renderer: Editor(answering, renderer, written).routes())
+        editing = Editing(TEMPLATES, lambda answering, renderer: Editor(answering, renderer, written, jobs).routes())
         access = Access.of("127.0.0.1", TOKEN, edits=True)
         server = make_server(make_app(engine, Settings({"DATABASE_URL": url}), access, editing))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]}, daemon=True)

@@ -81,3 +81,21 @@ def test_the_form_fits(browser, url, serve_edits, width):
         page.set_default_timeout(MILLISECONDS)
         page.goto(f"http://127.0.0.1:{port}/edit/pages/2?token=a+token+of+many+letters")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [390, 1_400])
+def test_a_job_is_started_by_a_button(browser, url, serve_edits, width):
+    with serve_edits(url) as port, browser.new_context(viewport={"width": width, "height": 900}) as context:
+        page = context.new_page()
+        page.set_default_timeout(MILLISECONDS)
+        page.goto(f"http://127.0.0.1:{port}/edit/jobs?token=a+token+of+many+letters")
+        page.get_by_role("textbox", name="Address").fill("https://courier.example/news/")
+        page.evaluate(AXE)
+        assert page.evaluate(RUN_AXE) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.get_by_role("button", name="Set the section aside").click()
+        page.get_by_text("failed with exit code 2").wait_for()
+        page.evaluate(AXE)
+        assert page.evaluate(RUN_AXE) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert "no section is stored at" in page.get_by_label("Log").inner_text()

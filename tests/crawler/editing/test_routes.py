@@ -1,6 +1,7 @@
 """Editing: who may change something, and what is stored then."""
 
 import http.client
+import time
 
 import pytest
 import taught_site
@@ -162,3 +163,42 @@ def test_editing_needs_a_token():
         Access.of("127.0.0.1", None, edits=True)
     assert Access.of("127.0.0.1", "a token of many letters").form_key is None
     assert not Access.of("127.0.0.1", "a token of many letters").proves_form("")
+
+
+def test_a_job_is_started_and_shown_and_stopped(browser):
+    page = browser.ask("/pages/2")[2]
+    assert 'href="/edit/jobs?url=https%3A%2F%2Fcourier.example%2Fnews%2F1"' in page
+    assert (
+        'value="https://courier.example/news/1"'
+        in browser.ask("/edit/jobs?url=https%3A%2F%2Fcourier.example%2Fnews%2F1")[2]
+    )
+    key = browser.hidden("/edit/jobs")
+    status, headers, _ = browser.send(
+        "/edit/jobs", key | {"action": "set_aside", "url": "https://courier.example/news/"}
+    )
+    assert (status, headers["Location"]) == (303, "/edit/jobs/1")
+    deadline = time.monotonic() + 300
+    while "failed with exit code 2" not in (page := browser.ask("/edit/jobs/1")[2]):
+        assert ("data-reload" in page, time.monotonic() < deadline) == (True, True)
+        time.sleep(0.1)
+    assert "data-reload" not in page
+    assert "no section is stored at https://courier.example/news/" in page
+    assert "scrapy recrawl --set-aside=https://courier.example/news/" in browser.ask("/edit/jobs")[2]
+    assert browser.send("/edit/jobs/1", key)[0] == 303
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "status"),
+    [
+        ("/edit/jobs", {"action": "prune", "url": "https://a.example/"}, 400),
+        ("/edit/jobs", {"action": "crawl", "url": "--help"}, 400),
+        ("/edit/jobs", {"action": "crawl", "url": "https://a.example/", "key": "0"}, 400),
+        ("/edit/jobs/7", {}, 404),
+        ("/edit/jobs/7", {"key": "0"}, 400),
+    ],
+)
+def test_jobs_that_are_not_started(browser, path, fields, status):
+    assert browser.send(path, browser.hidden("/edit/jobs") | fields)[0] == status
+    assert browser.send(path, browser.hidden("/edit/jobs") | fields, Origin="https://evil.example")[0] == 403
+    assert browser.ask("/edit/jobs/7")[0] == 404
+    assert "None was started" in browser.ask("/edit/jobs")[2]

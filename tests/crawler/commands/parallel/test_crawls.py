@@ -82,7 +82,7 @@ def test_a_page_or_a_section_alone_is_visited_by_its_address(three_sites):
     assert (unknown.returncode, f"no page is stored at {site.url}/news/" in unknown.stderr) == (2, True)
     world.change("UPDATE page SET retired_at = '2024-05-01 00:00:00' WHERE url = :url", url=f"{site.url}/news/1")
     gone = world.scrapy("recrawl", "--url", f"{site.url}/news/1")
-    assert (gone.returncode, "has been gone from its site since 2024-05-01" in gone.stderr) == (2, True)
+    assert (gone.returncode, "has been gone from its site, or set aside, since 2024-05-01" in gone.stderr) == (2, True)
     assert site.paths() == ["/news/2"]
 
 
