@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cleaning.blocks import PageType
 from cleaning.errors import AnnotationError, PageError
+from cleaning.teaching.corrections import read_corrections
 from cleaning.training.agreement import report
 from cleaning.training.annotations import (
     ANNOTATIONS,
@@ -21,7 +22,16 @@ from cleaning.training.annotations import (
     write_annotations,
 )
 from cleaning.training.pool import read_pool
-from cleaning.training.sheet import MarkedPage, guess_page, read_sheet, recall, show, show_blocks, write_sheet
+from cleaning.training.sheet import (
+    MarkedPage,
+    guess_page,
+    marks_of_correction,
+    read_sheet,
+    recall,
+    show,
+    show_blocks,
+    write_sheet,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,6 +46,7 @@ examples:
   python -m cleaning.training annotate ../shared/data/pool --reader reader-01 --pages 'gne_*'
   python -m cleaning.training annotate ../shared/data/pool --pages 'gne_*' --part 1/4 --out sheet.txt
   python -m cleaning.training annotate ../shared/data/pool --reader reader-01 --in sheet.txt
+  python -m cleaning.training annotate pages --reader reader-01 --corrections corrections.jsonl
   python -m cleaning.training annotate ../shared/data/sites --type article --out sheet.txt
   python -m cleaning.training agreement ../shared/data/pool
 
@@ -50,6 +61,11 @@ _COMMANDS = """\
 Commands: a mark and numbers of blocks, as in "- 3-7 12"; "type NAME"; "show"; "skip"; "quit";
 an empty line stores the page.
 """
+_AGREED = "agreed.txt"
+_LICENCE = """\
+The corrections become annotations of the project under its licence, Apache 2.0: digests of texts and your marks, no
+text. The models of the project are trained on them, and everybody may use both. You made them yourself, or may give
+them away. Do you agree? [y/N] """
 _CHANGE = re.compile(r"(\S)((?: +\d+(?:-\d+)?)+)")
 
 
@@ -104,6 +120,15 @@ def _parser() -> argparse.ArgumentParser:
         help="write a sheet: the guesses, or the reader's decisions if there are any",
     )
     files.add_argument("--in", metavar="FILE", type=Path, dest="sheet", help="store the decisions of a sheet")
+    files.add_argument(
+        "--corrections",
+        metavar="FILE",
+        type=Path,
+        help="store the corrections of POOL's pages, as `scrapy correct --export` writes them",
+    )
+    annotate.add_argument(
+        "--agree", action="store_true", help="agree to the licence of stored corrections, which is asked for once"
+    )
     _command(commands.add_parser, "agreement", "compare the marks of readers on today's blocks", _agreement)
     return parser
 
@@ -138,6 +163,8 @@ def _part(text: str) -> _Part:
 def _annotate(options: argparse.Namespace, pages: Sequence[PoolPage]) -> int:
     if options.sheet:
         return _take_in(options, pages)
+    if options.corrections:
+        return _take_corrections(options, pages, _Terminal(sys.stdin, sys.stderr))
     chosen = list(_choose(options, pages))
     if not chosen:
         sys.stderr.write(f"{options.pool} has no such page with text\n")
@@ -182,6 +209,42 @@ def _take_in(options: argparse.Namespace, pages: Sequence[PoolPage]) -> int:
     path = write_annotations(annotations, options.reader, options.annotations, replace=options.replace)
     sys.stderr.write(f"{path}: {_counted(annotations)}\n")
     return 0
+
+
+def _take_corrections(options: argparse.Namespace, pages: Sequence[PoolPage], terminal: _Terminal) -> int:
+    """Store the corrections of the pages of the pool as the reader's decisions."""
+    try:
+        corrected = {page.url: page for page in read_corrections(options.corrections.read_text("utf-8"))}
+    except (AnnotationError, UnicodeDecodeError) as error:
+        raise AnnotationError(f"{options.corrections}, {error}") from error
+    matching = [page for page in pages if page.url in corrected and corrected[page.url].blocks]
+    if not matching:
+        raise AnnotationError(f"{options.corrections} has no page of {options.pool}: the addresses must be the same")
+    _expect_licence(options, terminal)
+    marked_pages = [page for page in map(guess_page, matching) if page.blocks]
+    annotations = [
+        page.annotated(options.reader, marks_of_correction(page, corrected[page.page.url or ""]), page.type)
+        for page in marked_pages
+    ]
+    path = write_annotations(annotations, options.reader, options.annotations, replace=options.replace)
+    left = len(corrected) - len(annotations)
+    sys.stderr.write(f"{path}: {_counted(annotations)}; {left} corrected pages are not in {options.pool}\n")
+    return 0
+
+
+def _expect_licence(options: argparse.Namespace, terminal: _Terminal) -> None:
+    """Ask whether the reader gives the corrections to the project; the answer is kept beside the annotations.
+
+    Raises AnnotationError if not.
+    """
+    agreed = options.annotations / _AGREED
+    readers = agreed.read_text("utf-8").split() if agreed.is_file() else []
+    if options.reader in readers:
+        return
+    if not options.agree and (terminal.ask(_LICENCE) or "").lower() not in {"y", "yes"}:
+        raise AnnotationError("nothing is stored: --agree, or the answer y, gives the corrections to the project")
+    options.annotations.mkdir(parents=True, exist_ok=True)
+    agreed.write_text("".join(f"{reader}\n" for reader in [*readers, options.reader]), "utf-8")
 
 
 def pages_named(pages: Iterable[PoolPage], names: Iterable[str]) -> list[PoolPage]:

@@ -10,6 +10,7 @@ with their number or range, in a line of its own below. Empty lines and lines th
 from __future__ import annotations
 
 import re
+from collections import defaultdict, deque
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -21,7 +22,16 @@ from cleaning.errors import AnnotationError
 from cleaning.metadata.statements import read_statements
 from cleaning.methods import METHODS
 from cleaning.options import Options
-from cleaning.training.annotations import CONVENTION, Mark, PageAnnotation, decide_texts, inherit_marks
+from cleaning.teaching.signatures import digest_text
+from cleaning.training.annotations import (
+    CONVENTION,
+    Convention,
+    Mark,
+    PageAnnotation,
+    decide_texts,
+    inherit_marks,
+    main_marks,
+)
 from cleaning.training.pool import digest_body
 
 if TYPE_CHECKING:
@@ -29,6 +39,7 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Block, Decision
     from cleaning.metadata.statements import Statements
+    from cleaning.teaching import CorrectedBlock, CorrectedPage
     from cleaning.training.pool import PoolPage
 
 _HEADING = re.compile(r"/h1(?:\[\d+\])?(?:/|$)")
@@ -86,6 +97,29 @@ def recall(fresh: MarkedPage, stored: PageAnnotation) -> MarkedPage:
     stored.check(fresh.digest)
     marks = tuple(inherit_marks(fresh.texts, stored.texts))
     return MarkedPage(fresh.page, fresh.digest, stored.type, fresh.blocks, marks)
+
+
+def marks_of_correction(page: MarkedPage, corrected: CorrectedPage) -> list[Mark]:
+    """Return the marks of a page whose texts were corrected for a site: what is right is main text, the rest other.
+
+    `page` has the guesses, which say what is a headline, a standfirst or a caption. A text that the reader did not look
+    at is UNDECIDED. Of several equal texts, the first one has the first decision.
+    """
+    blocks: dict[str, deque[CorrectedBlock]] = defaultdict(deque)
+    for block in corrected.blocks:
+        blocks[block.signature.text].append(block)
+    main = main_marks(Convention.MIXED, page.type)
+    marks = []
+    for text, guess in zip(page.texts, page.marks, strict=True):
+        known = blocks[digest_text(text)]
+        decided = known.popleft() if known else None
+        if decided is None or not (corrected.finished or decided.mark is not None):
+            marks.append(Mark.UNDECIDED)
+        elif decided.right == (guess in main):
+            marks.append(guess)
+        else:
+            marks.append(Mark.MAIN if decided.right else Mark.OTHER)
+    return marks
 
 
 def guess_marks(decisions: Sequence[Decision], stated: Statements) -> list[Mark]:

@@ -32,6 +32,7 @@ from crawler.reports.compare import (
 from crawler.reports.comparison import ComparisonJson, ComparisonPages, failure_lines, print_comparison
 from crawler.reports.fetch import fetch_page
 from crawler.reports.sources import is_address, open_target
+from crawler.teaching.site_models import read_model_file
 from crawler.terminal import expect_one_argument, print_error, run_printing_command
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class ComparisonWriter(Protocol):
 
 class CompareCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
-        return "FILE|URL|FOLDER|- [--methods M,M] [--json] [--html OUT]"
+        return "FILE|URL|FOLDER|- [--methods M,M] [--site-models FILE] [--json] [--html OUT]"
 
     def short_desc(self) -> str:
         return "Compare the cleaning methods on a page or a folder of pages"
@@ -71,6 +72,11 @@ class CompareCommand(BlocksieveCommand, ScrapyCommand):
         super().add_options(parser)
         parser.add_argument(
             "--methods", metavar="M,M", help=f"some of {', '.join(METHODS)} (default: all that can run)"
+        )
+        parser.add_argument(
+            "--site-models",
+            metavar="FILE",
+            help="also clean by what sites were taught (scrapy correct --export-models): the method `taught`",
         )
         parser.add_argument("--url", metavar="U", help="where a saved page came from")
         parser.add_argument("--json", action="store_true", help="print JSON, with every page and kept block")
@@ -100,15 +106,18 @@ class CompareCommand(BlocksieveCommand, ScrapyCommand):
         assert self.settings is not None  # set by scrapy.cmdline
         config = self.config
         options = Options.read({"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs)
+        models = read_model_file(opts.site_models, "--site-models") if opts.site_models else {}
         target = _open(name, opts.url, options.max_bytes, self.settings)
         boilerplate = SiteBoilerplate(target.sources, options.max_bytes)
         browser = offline_browser(config, self.settings, options.max_bytes)
         with ExitStack() as stack:
-            plan = make_plan(opts.chosen, boilerplate, lambda: stack.enter_context(browser))
+            plan = make_plan(
+                opts.chosen, boilerplate, lambda: stack.enter_context(browser), with_site_models=bool(opts.site_models)
+            )
             writers: list[ComparisonWriter] = [ComparisonJson(sys.stdout, target, plan)] if opts.json else []
             if opts.html:
                 writers.append(stack.enter_context(ComparisonPages(Path(opts.html), target, plan, options.max_blocks)))
-            comparer = MethodComparer(plan.methods, options, boilerplate, config.cleaning_seconds, plan.browser)
+            comparer = MethodComparer(plan.methods, options, boilerplate, config.cleaning_seconds, plan.browser, models)
             # A progress line and JSON would mix on one terminal.
             progress = "off" if opts.json and sys.stdout.isatty() else config.progress
             totals = _run(comparer, track_progress(target.sources, progress), writers)

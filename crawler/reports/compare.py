@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from xxhash import xxh64_intdigest
 
 from cleaning.blocks import Page, ParseWarning
-from cleaning.clean import decide_leaves, text_page
+from cleaning.clean import DecidedLeaf, decide_leaves, decide_page, text_page
 from cleaning.errors import CleaningError, OptionError, PageError
 from cleaning.leaves import walk
+from cleaning.metadata.statements import read_statements
 from cleaning.methods import METHODS, informative_sections
 from cleaning.parse import parse
+from cleaning.teaching import load_site_model
 from cleaning.terms import tokenise
 from crawler.config.names import name_in_use
 from crawler.errors import CompareError, RenderError, TimeLimitError
@@ -27,14 +29,14 @@ from crawler.fetching.render.browser import Browser
 from crawler.fetching.render.rendering import Rendering
 from crawler.reports.sources import NoPage, ReportFault
 from crawler.time_limit import time_limit
+from crawler.urls import site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from scrapy.settings import BaseSettings
 
     from cleaning.blocks import Block
-    from cleaning.clean import DecidedLeaf
     from cleaning.leaves import Leaf
     from cleaning.options import Options
     from crawler.config import Config
@@ -46,6 +48,8 @@ logger = logging.getLogger(__name__)
 _MAX_LEARNING_PAGES = 30
 _MIN_LEARNING_PAGES = 2
 _MAX_NOTED = 5
+TAUGHT = "taught"
+"""The name, beside those of the methods, of `default` with the models of sites."""
 _WARM_UP = "<title>A title</title><h1>A title</h1><p>Some words, and <a href='https://b.example/'>a link</a>.</p>"
 
 
@@ -175,7 +179,10 @@ class SiteBoilerplate:
 
 @dataclass(slots=True)
 class ComparisonPlan:
-    """The methods to compare, in the order of METHODS, and why others are left out."""
+    """The methods to compare, in the order of METHODS, and why others are left out.
+
+    With models of sites, `default` is followed by TAUGHT.
+    """
 
     methods: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
@@ -199,7 +206,11 @@ def offline_browser(config: Config, settings: BaseSettings, max_bytes: int) -> B
 
 
 def make_plan(
-    names: Sequence[str] | None, boilerplate: SiteBoilerplate, start_browser: Callable[[], Browser]
+    names: Sequence[str] | None,
+    boilerplate: SiteBoilerplate,
+    start_browser: Callable[[], Browser],
+    *,
+    with_site_models: bool = False,
 ) -> ComparisonPlan:
     """Return the methods to compare; the browser starts only if a method needs it.
 
@@ -220,24 +231,32 @@ def make_plan(
             plan.left_out[name] = str(error)
         else:
             plan.methods.append(name)
+            if with_site_models and METHODS[name].decide_taught is not None:
+                plan.methods.append(TAUGHT)
+    if with_site_models and TAUGHT not in plan.methods:
+        raise CompareError(f"--site-models is for the method `default`, and --methods names {', '.join(plan.methods)}")
     return plan
 
 
 @dataclass(frozen=True, slots=True)
 class MethodComparer:
-    """Compares methods on one page after the other, each within `seconds`, and keeps nothing of the pages."""
+    """Compares methods on one page after the other, each within `seconds`, and keeps nothing of the pages.
+
+    `site_models` are the models of sites, in JSON, by which TAUGHT cleans.
+    """
 
     methods: Sequence[str]
     options: Options
     boilerplate: SiteBoilerplate
     seconds: float
     browser: Browser | None = None
+    site_models: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Run each method once, so that loading its lists and models is not measured on the first page."""
         page = replace(parse(_WARM_UP, "https://a.example/"), template=frozenset())
         for name in self.methods:
-            if METHODS[name].needs != "layout":
+            if name != TAUGHT and METHODS[name].needs != "layout":
                 self._judge(name, page, "the page that loads the methods")
 
     def compare(self, source: UnreadPage) -> ComparedPage | CompareFailure:
@@ -276,6 +295,11 @@ class MethodComparer:
     def _outcome(
         self, name: str, page: Page, source: UnreadPage, rendered: Page | CompareFailure | None
     ) -> ComparedMethod | CompareFailure:
+        if name == TAUGHT:
+            site = site_of(page.url or "")
+            if site not in self.site_models:
+                return CompareFailure(ReportFault.NO_SITE_MODEL, f"the site {site or 'of the page'} has no model")
+            return self._judge(name, page, source.name)
         needs = METHODS[name].needs
         if needs == "layout":
             assert rendered is not None  # the plan started a browser
@@ -291,14 +315,23 @@ class MethodComparer:
         started = time.perf_counter()
         try:
             with time_limit(self.seconds):
-                judged = decide_leaves(page, METHODS[name], self.options)
+                judged = self._decide(name, page)
         except (CleaningError, TimeLimitError) as error:
             return CompareFailure(ReportFault.METHOD_FAILED, str(error))
         except Exception as error:
             # The boundary of one method on one page: the other methods and pages are still compared.
             logger.exception("%s failed on %s", name, where)
             return CompareFailure(ReportFault.METHOD_FAILED, f"{type(error).__name__}: {error}")
-        return ComparedMethod(judged, _since(started), rendered=METHODS[name].needs == "layout")
+        rendered = name != TAUGHT and METHODS[name].needs == "layout"
+        return ComparedMethod(judged, _since(started), rendered=rendered)
+
+    def _decide(self, name: str, page: Page) -> list[DecidedLeaf]:
+        if name != TAUGHT:
+            return decide_leaves(page, METHODS[name], self.options)
+        default = METHODS["default"]
+        model = load_site_model(self.site_models[site_of(page.url or "")])
+        decisions = decide_page(page, read_statements(page.root), default, self.options, model).decisions
+        return [DecidedLeaf(*both) for both in zip(default.segment(page, self.options), decisions, strict=True)]
 
 
 def _since(started: float) -> float:

@@ -39,6 +39,8 @@ class ReportFault(StrEnum):
     """No element and no text."""
     NO_TEMPLATE = "no_template"
     """The method needs several pages of the site."""
+    NO_SITE_MODEL = "no_site_model"
+    """Nobody has taught the site."""
     RENDER_FAILED = "render_failed"
     METHOD_FAILED = "method_failed"
 

@@ -2,13 +2,18 @@
 
 import io
 import sys
+from dataclasses import replace
 
 import processes
 import pytest
 import small_data
 
+from cleaning.teaching import correct
+from cleaning.teaching.corrections import write_corrections
+from cleaning.teaching.draft import draft_correction
 from cleaning.training.__main__ import main
 from cleaning.training.annotations import read_annotations
+from cleaning.training.pool import read_pool
 
 LONG = "The harbour council met on Monday to speak about the new bridge, and many people came to hear its plans. " * 3
 BODIES = {name: f"<h1>Page {name}</h1><article><p>{name} {LONG}</p></article>" for name in ("a_1", "a_2", "b_1")}
@@ -152,3 +157,48 @@ def test_folder_without_a_list_of_pages_is_named(tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["annotate", str(tmp_path), "--out", "x"])
     assert f"{tmp_path} has no list of pages that can be read" in capsys.readouterr().err
+
+
+@pytest.fixture
+def corrections(pool, tmp_path):
+    """A file with the corrections of two pages of the pool and of another one."""
+    pages = []
+    for saved in read_pool(pool):
+        draft = draft_correction(saved.parse(saved.read_body()), "anna", "2026-05-01T10:00:00Z")
+        if saved.id == "a_1":
+            pages.append(replace(correct(draft.page, {1: False}), url=saved.url))
+        if saved.id == "b_1":
+            pages.append(replace(correct(draft.page, {0: True}), url=saved.url, finished=False))
+    pages.append(replace(pages[0], url="https://elsewhere.example/"))
+    path = tmp_path / "corrections.jsonl"
+    path.write_text(write_corrections(pages), "utf-8")
+    return path
+
+
+def test_corrections_become_annotations_with_consent_that_is_asked_for_once(
+    annotate, corrections, tmp_path, capsys, monkeypatch
+):
+    stored = ("--corrections", corrections, "--reader", "reader-01")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n"))
+    assert annotate(*stored) == 1
+    assert "nothing is stored" in capsys.readouterr().err
+    assert not (tmp_path / "kept").exists()
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    assert annotate(*stored) == 0
+    told = capsys.readouterr().err
+    assert "under its licence, Apache 2.0" in told
+    assert "2 pages, 3 blocks decided, 1 undecided; 1 corrected pages are not in" in told
+    assert kept(tmp_path) == {("reader-01", "a_1"): "h-", ("reader-01", "b_1"): "+?"}
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert annotate(*stored) == 0
+    assert annotate("--corrections", corrections, "--reader", "reader-02", "--agree") == 0
+    assert (tmp_path / "kept" / "agreed.txt").read_text() == "reader-01\nreader-02\n"
+
+
+def test_corrections_that_cannot_be_taken(annotate, corrections, tmp_path, capsys):
+    corrections.write_text("{}\n", "utf-8")
+    assert annotate("--corrections", corrections, "--reader", "reader-01", "--agree") == 1
+    assert "corrections.jsonl, line 1: it is not the record of a corrected page" in capsys.readouterr().err
+    corrections.write_text("", "utf-8")
+    assert annotate("--corrections", corrections, "--reader", "reader-01", "--agree") == 1
+    assert "has no page of" in capsys.readouterr().err

@@ -9,9 +9,11 @@ import sys
 
 import processes
 import pytest
+import taught_site
 from lxml import html as lxml_html
 
 from cleaning.methods import METHODS
+from cleaning.teaching.site_model import write_site_models
 
 RAW = [name for name, method in METHODS.items() if method.needs is None]
 # Nobody is to be spared on the loopback address, which no proxy may stand before.
@@ -299,3 +301,22 @@ def test_real_pages_are_compared_by_every_method(scrapy, data, tmp_path):
     assert (totals["compared"], totals["failures"]) == (6, {})
     assert all(totals["methods"][name]["pages"] == 6 for name in [*RAW, "ce"])
     assert len(list((tmp_path / "out").iterdir())) == 7
+
+
+def test_a_taught_site_is_compared_before_and_after(scrapy, tmp_path):
+    (tmp_path / "page.html").write_text(taught_site.page_html(7), "utf-8")
+    (tmp_path / "models.jsonl").write_text(write_site_models({"courier.example": taught_site.site_model()}), "utf-8")
+    models = ("--site-models", "models.jsonl")
+    compared = scrapy("compare", "page.html", "--url", taught_site.address(7), "--json", *TWO, *models)
+    assert compared.returncode == 0, compared.stderr
+    record = json.loads(compared.stdout)
+    assert list(record["methods"]) == ["default", "taught", "subtree"]
+    methods = record["pages"][0]["methods"]
+    kept = {name: {block["position"] for block in methods[name]["kept_blocks"]} for name in ("default", "taught")}
+    (offer,) = taught_site.positions(taught_site.draft(7), taught_site.offer(7))
+    assert kept["default"] - kept["taught"] == {offer}
+    assert methods["taught"]["reasons"]["taught"] == 1
+    other = scrapy("compare", "page.html", "--url", "https://other.example/7", *TWO, *models)
+    assert "the site other.example has no model" in other.stdout
+    refused = scrapy("compare", "page.html", "--methods", "subtree", *models)
+    assert (refused.returncode, "--site-models is for the method `default`" in refused.stderr) == (1, True)
