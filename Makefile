@@ -57,6 +57,7 @@ docs: $(VENV)/.dev ## the pages in docs/ as a site with a search, in build/site;
 pictures: $(VENV)/.dev ## take the pictures in docs/pictures anew, from a run of the demo
 	$(BIN)/python tests/research/pictures.py demo docs/pictures
 	$(BIN)/python tests/research/pictures.py story docs/pictures
+	$(BIN)/python tests/research/pictures.py teach docs/pictures
 
 services: $(VENV)/.dev ## a PostgreSQL server for the tests: eval "$(make --silent services)"
 	@$(BIN)/python tests/support/cluster.py start

@@ -235,12 +235,12 @@ def figures(port, paths):
 
 
 @contextmanager
-def serving(url):
+def serving(url, *options):
     """Serve a database by a process; give its port, and the process."""
-    command = [sys.executable, "-m", "scrapy", "serve", "--port", "0", "-s", f"DATABASE_URL={url}"]
+    command = [sys.executable, "-m", "scrapy", "serve", "--port", "0", "-s", f"DATABASE_URL={url}", *options]
     with subprocess.Popen(command, env=os.environ | SETTINGS, stdout=subprocess.PIPE, text=True) as process:
         try:
-            match = re.search(r":(\d+)/ until", process.stdout.readline())
+            match = re.search(r":(\d+)/\S* until", process.stdout.readline())
             if match is None:
                 raise SystemExit("scrapy serve did not start")
             yield int(match[1]), psutil.Process(process.pid)

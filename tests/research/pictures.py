@@ -2,13 +2,14 @@
 
     python tests/research/pictures.py demo docs/pictures
     python tests/research/pictures.py story docs/pictures
+    python tests/research/pictures.py teach docs/pictures
     python tests/research/pictures.py pages FOLDER [--database URL]
 
 `demo` runs the demo in a terminal of its own and writes demo.svg, a recording that moves, and pictures of the web page
-over its database. `story` shows a made-up news page beside its blocks, in light and dark. All pictures in docs/pictures
-come from these two. `pages` takes each page of a database, at the width of a
-phone and at 1,400 pixels, in light and dark colours, and writes axe.json with what axe-core finds; it ends with exit
-code 1 if a page has one, or does not fit. Both need Chromium and the extra `dev`.
+over its database. `story` shows a made-up news page beside its blocks, in light and dark. `teach` corrects a page of a
+made-up site in the browser. All pictures in docs/pictures come from these three. `pages` takes each page of a database,
+at the width of a phone and at 1,400 pixels, in light and dark colours, and writes axe.json with what axe-core finds; it
+ends with exit code 1 if a page has one, or does not fit. They need Chromium and the extra `dev`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.text import Text
 
-sys.path.append(str(Path(__file__).parents[1] / "bench"))  # programs are run by path
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("bench", "support")]  # programs are run by path
+import taught_site
 from web import serving
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
@@ -179,6 +181,46 @@ def show_demo(folder):
             page.screenshot(path=folder / "original.png")
 
 
+def show_teaching(folder):
+    """Write pictures of how a page of a made-up site is corrected in the browser, step by step."""
+    with tempfile.TemporaryDirectory(prefix="blocksieve-") as place:
+        url = f"sqlite:///{place}/blocks.db"
+        _crawl_taught_site(Path(place), url)
+        token = "a-token-for-the-pictures"
+        with serving(url, "--edit", "--token", token) as (port, _), opened_browser() as browser:
+            page = browser.new_page(viewport={"width": 1_200, "height": 900}, reduced_motion="reduce")
+            page.goto(f"http://127.0.0.1:{port}/edit/pages/1?token={token}")
+            page.get_by_label("Subscribers read it free of charge").uncheck()
+            page.screenshot(path=folder / "teach-page.png")
+            page.get_by_label("Your name").fill("Anna")
+            page.get_by_role("button", name="Store").click()
+            page.screenshot(path=folder / "teach-preview.png")
+            page.get_by_role("button", name="Accept").click()
+            page.get_by_text("Accepted: crawls clean the site").wait_for()
+            page.screenshot(path=folder / "teach-accepted.png")
+
+
+def _crawl_taught_site(folder, url):
+    rows = ["file\turl"]
+    for number in range(2, 14):
+        (folder / f"{number}.html").write_text(taught_site.page_html(number), "utf-8")
+        rows.append(f"{number}.html\t{taught_site.address(number)}")
+    (folder / "index.tsv").write_text("\n".join(rows) + "\n", "utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "scrapy",
+        "crawl",
+        "archive",
+        "-s",
+        f"REPLAY={folder}",
+        "-s",
+        f"DATABASE_URL={url}",
+    ]
+    environment = os.environ | {"SCRAPY_SETTINGS_MODULE": "crawler.settings"}
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL, cwd=folder, env=environment)
+
+
 STORY = Path(__file__).parents[2] / "docs" / "examples" / "story" / "page.html"
 STORY_PAGE = """<!doctype html><meta charset="utf-8"><style>
 :root{{--paper:#fff;--ink:#1a1c1f;--line:#c9d0d6}}
@@ -239,6 +281,9 @@ def examine(page):
     return {"axe": engine, "violations": violations, "passes": len(report["passes"]), "too_wide": max(0, too_wide)}
 
 
+SHOWS = {"demo": show_demo, "story": show_story, "teach": show_teaching}
+
+
 def choose_paths(site):
     """Return the paths of a database that are worth a picture, by name."""
     paths = {
@@ -286,13 +331,13 @@ def ask(site, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("demo", "story", "pages"))
+    parser.add_argument("what", choices=(*SHOWS, "pages"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--database", default="sqlite:///blocks.db", metavar="URL", help="default: blocks.db")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     if options.what != "pages":
-        (show_demo if options.what == "demo" else show_story)(options.folder)
+        SHOWS[options.what](options.folder)
         return
     report = show_pages(options.folder, options.database)
     bad = [picture for picture in report if picture["violations"] or picture["too_wide"]]
