@@ -2,14 +2,21 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from dataclasses import replace
 
 import pytest
 import taught_site
 
+from cleaning.teaching.corrections import write_corrections
 from cleaning.teaching.site_model import write_site_models
 
 SITE = "courier.example"
 PAGES = 12
+MANY = 1_000
 OFFER = "Win two nights"
 
 
@@ -132,6 +139,54 @@ def test_an_earlier_correction_is_shown_again_and_corrected_further(run, crawl, 
     run("correct", "--forget", taught_site.address(1))
     finished = scrapy("correct", "--preview", SITE)
     assert (finished.returncode, "no page of courier.example is corrected" in finished.stderr) == (1, True)
+
+
+@pytest.fixture
+def many_corrections(tmp_path):
+    """A file with the corrections of many pages."""
+    page = taught_site.corrected(1)
+    pages = [replace(page, url=taught_site.address(number)) for number in range(MANY)]
+    (tmp_path / "corrections.jsonl").write_text(write_corrections(pages), "utf-8")
+
+
+def count_corrections(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as connection:
+        return connection.execute("SELECT count(*) FROM correction").fetchone()[0]
+
+
+@pytest.mark.usefixtures("many_corrections")
+def test_an_import_that_is_killed_stores_all_or_nothing(run, environment, tmp_path):
+    run("initdb")
+    command = [sys.executable, "-m", "scrapy", "correct", "--import", "corrections.jsonl"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) as process:
+        journals = [tmp_path / "blocks.db-wal", tmp_path / "blocks.db-journal"]
+        while process.poll() is None and not any(path.exists() and path.stat().st_size > 100_000 for path in journals):
+            time.sleep(0.001)
+        process.kill()
+    assert count_corrections(tmp_path) in {0, MANY}
+    assert f"{MANY:,} corrected pages of 1 site" in run("correct", "--import", "corrections.jsonl")
+    assert count_corrections(tmp_path) == MANY
+
+
+@pytest.mark.usefixtures("many_corrections")
+def test_on_a_full_disk_nothing_is_stored_and_no_file_is_lost(run, environment, tmp_path):
+    run("initdb")
+    blocks = (tmp_path / "blocks.db").stat().st_size // 512 + 100
+    limit = ["sh", "-c", f'ulimit -f {blocks} && exec "$@"', "sh", sys.executable, "-m", "scrapy", "correct"]
+
+    def limited(*arguments):
+        return subprocess.run(
+            [*limit, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    finished = limited("--import", "corrections.jsonl")
+    assert (finished.returncode, "Traceback" in finished.stderr) == (1, False), finished.stderr
+    assert count_corrections(tmp_path) == 0
+    run("correct", "--import", "corrections.jsonl")
+    (tmp_path / "kept.jsonl").write_text("an earlier export\n")
+    finished = limited("--export", "kept.jsonl")
+    assert (finished.returncode, "Traceback" in finished.stderr) == (1, False), finished.stderr
+    assert (tmp_path / "kept.jsonl").read_text() == "an earlier export\n"
 
 
 def test_a_corrected_title_teaches_its_source(run, crawl, tmp_path):
