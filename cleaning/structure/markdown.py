@@ -10,6 +10,8 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
 from cleaning._native import load_compiled
 from cleaning.errors import OptionError
 from cleaning.structure.grid import table_grid
@@ -328,6 +330,7 @@ class MarkdownWriter:
 
     def _emphasis(self, node: StructureNode, before: str, after: str, *, in_link: bool, line_end: str) -> str:  # noqa: PLR0911 — one line for each way to write it
         kind = node.type
+        node = _flattened(node)
         markers = _MARKERS[kind]
         if kind is EMPHASIS and ("*" in (before, after) or _has_stars(node)):
             markers = _UNDERSCORES_FIRST
@@ -547,6 +550,25 @@ def _without_bold(content: Sequence[StructureNode | str]) -> list[StructureNode 
             parts += _without_bold(part.content)
         else:
             parts.append(part)
+    return parts
+
+
+def _flattened(node: StructureNode) -> StructureNode:
+    """Return a formatted node without nodes of the same format inside it: bold inside bold is bold."""
+    if all(isinstance(part, str) for part in node.content):
+        return node
+    return replace(node, content=_without_format(node.content, node.type))
+
+
+def _without_format(content: Sequence[StructureNode | str], kind: NodeType) -> list[StructureNode | str]:
+    parts: list[StructureNode | str] = []
+    for part in content:
+        if isinstance(part, str) or not part.content:
+            parts.append(part)
+        elif part.type is kind:
+            parts += _without_format(part.content, kind)
+        else:
+            parts.append(replace(part, content=_without_format(part.content, kind)))
     return parts
 
 

@@ -75,14 +75,16 @@ def correct_field(page: Page, field: str, answer: str) -> CorrectedField:
     return CorrectedField(options, matching[0], wanted)
 
 
-def learn_field(field: str, corrected: Sequence[CorrectedField]) -> dict[str, float]:
+def learn_field(
+    field: str, corrected: Sequence[CorrectedField], trained: Mapping[str, float] | None = None
+) -> dict[str, float]:
     """Return what is added to the trained weights of a field's features; nothing for no corrections.
 
-    The weights make the right options likely beside the trained ones, and are shrunk towards 0: the minimum of a convex
-    function, by Newton's method.
+    `trained` are those that come with the package, unless others are given. The weights make the right options likely
+    beside them, and are shrunk towards 0: the minimum of a convex function, by Newton's method.
     """
     names = sorted({name for fixed in corrected for features in fixed.options.values() for name in features})
-    trained = load_weights(field)
+    trained = load_weights(field) if trained is None else trained
     choices = [_Choice.of(fixed, names, trained) for fixed in corrected if fixed.right in fixed.options]
     if not choices:
         return {}

@@ -117,6 +117,16 @@ BLOCKS = st.recursive(PARAGRAPHS | HEADINGS | CODES | TABLES | st.just(node(Node
 DOCUMENTS = st.builds(lambda content: node(NodeType.DOCUMENT, content), st.lists(BLOCKS, min_size=1, max_size=4))
 
 
+@pytest.mark.parametrize("kind", [NodeType.STRONG, NodeType.EMPHASIS, NodeType.DELETED])
+def test_a_format_inside_the_same_format_is_written_once(kind):
+    inner = node(NodeType.LINK, [node(kind, ["'%+1: a:"])], url="https://a.example/")
+    nested = node(NodeType.DOCUMENT, [node(NodeType.PARAGRAPH, ["9", node(kind, ["9 ", node(kind, ["'%+1: a:"])])])])
+    plain = node(NodeType.DOCUMENT, [node(NodeType.PARAGRAPH, ["9", node(kind, ["9 '%+1: a:"])])])
+    assert to_markdown(nested) == to_markdown(plain)
+    linked = node(NodeType.DOCUMENT, [node(NodeType.PARAGRAPH, [node(kind, ["9 ", inner])])])
+    assert parsed(to_markdown(linked)) == [block for top in linked.content for block in expected(top)]
+
+
 @given(DOCUMENTS)
 def test_a_parser_reads_the_same_structure(document):
     text = to_markdown(document)
