@@ -171,13 +171,19 @@ def decide_page(
     return MethodResult([decided.decision for decided in decide_leaves(page, method, options)])
 
 
-def decide_leaves(page: Page, method: Method, options: Options) -> list[DecidedLeaf]:
+def decide_leaves(
+    page: Page, method: Method, options: Options, site_model: SiteJudge | None = None
+) -> list[DecidedLeaf]:
     """Return a page's leaves as the method cuts them, each with its decision; empty for a page without text.
 
-    The page must have the field that the method needs.
+    The page must have the field that the method needs. `site_model` is for methods with `decide_taught`.
     """
     leaves = method.segment(page, options)
-    return [DecidedLeaf(*both) for both in zip(leaves, _decide(method, page, leaves, options), strict=True)]
+    if site_model is None:
+        decisions = _decide(method, page, leaves, options)
+    else:
+        decisions = list(decide_page(page, read_statements(page.root), method, options, site_model).decisions)
+    return [DecidedLeaf(*both) for both in zip(leaves, decisions, strict=True)]
 
 
 def _decide(method: Method, page: Page, leaves: list[Leaf], options: Options) -> list[Decision]:

@@ -140,19 +140,21 @@ def correct(page: CorrectedPage, marks: Mapping[int, bool | None]) -> CorrectedP
 
 
 def recall_marks(page: CorrectedPage, earlier: CorrectedPage) -> CorrectedPage:
-    """Return the page with the marks and fields of an earlier correction of it, on the texts that it still has.
-
-    Of several equal texts, the first one has the first mark.
-    """
-    marks: dict[str, deque[bool | None]] = defaultdict(deque)
-    for block in earlier.blocks:
-        marks[block.signature.text].append(block.mark)
-    recalled = {
-        position: known.popleft()
-        for position, block in enumerate(page.blocks)
-        if (known := marks[block.signature.text])
-    }
+    """Return the page with the marks and fields of an earlier correction of it, on the texts that it still has."""
+    matching = match_blocks([block.signature.text for block in page.blocks], earlier)
+    recalled = {position: block.mark for position, block in enumerate(matching) if block is not None}
     return replace(correct(page, recalled), fields={**earlier.fields, **page.fields})
+
+
+def match_blocks(digests: Iterable[str], page: CorrectedPage) -> list[CorrectedBlock | None]:
+    """Return for each digest of a text the block of the page that has it; None without one.
+
+    Of several equal texts, the first one has the first block.
+    """
+    blocks: dict[str, deque[CorrectedBlock]] = defaultdict(deque)
+    for block in page.blocks:
+        blocks[block.signature.text].append(block)
+    return [blocks[digest].popleft() if blocks[digest] else None for digest in digests]
 
 
 def write_corrections(pages: Iterable[CorrectedPage]) -> str:

@@ -124,9 +124,11 @@ def _loss(choices: Sequence[_Choice], weights: np.ndarray, shrinkage: float) -> 
     return shrinkage / 2 * float(weights @ weights) - sum(math.log(max(likely, _TINY)) for likely in likelihoods)
 
 
-def taught_weights(field: str, added: Mapping[str, float]) -> dict[str, float]:
-    """Return the trained weights of a field with those of a site."""
-    trained = load_weights(field)
+def taught_weights(
+    field: str, added: Mapping[str, float], trained: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """Return the trained weights of a field (by default those of the package) with those of a site."""
+    trained = load_weights(field) if trained is None else trained
     return {**trained, **{name: trained.get(name, 0.0) + weight for name, weight in added.items()}}
 
 

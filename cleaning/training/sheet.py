@@ -10,7 +10,6 @@ with their number or range, in a line of its own below. Empty lines and lines th
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from cleaning.errors import AnnotationError
 from cleaning.metadata.statements import read_statements
 from cleaning.methods import METHODS
 from cleaning.options import Options
+from cleaning.teaching.corrections import match_blocks
 from cleaning.teaching.signatures import digest_text
 from cleaning.training.annotations import (
     CONVENTION,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Block, Decision
     from cleaning.metadata.statements import Statements
-    from cleaning.teaching import CorrectedBlock, CorrectedPage
+    from cleaning.teaching import CorrectedPage
     from cleaning.training.pool import PoolPage
 
 _HEADING = re.compile(r"/h1(?:\[\d+\])?(?:/|$)")
@@ -103,16 +103,12 @@ def marks_of_correction(page: MarkedPage, corrected: CorrectedPage) -> list[Mark
     """Return the marks of a page whose texts were corrected for a site: what is right is main text, the rest other.
 
     `page` has the guesses, which say what is a headline, a standfirst or a caption. A text that the reader did not look
-    at is UNDECIDED. Of several equal texts, the first one has the first decision.
+    at is UNDECIDED.
     """
-    blocks: dict[str, deque[CorrectedBlock]] = defaultdict(deque)
-    for block in corrected.blocks:
-        blocks[block.signature.text].append(block)
+    matching = match_blocks(map(digest_text, page.texts), corrected)
     main = main_marks(Convention.MIXED, page.type)
     marks = []
-    for text, guess in zip(page.texts, page.marks, strict=True):
-        known = blocks[digest_text(text)]
-        decided = known.popleft() if known else None
+    for decided, guess in zip(matching, page.marks, strict=True):
         if decided is None or not (corrected.finished or decided.mark is not None):
             marks.append(Mark.UNDECIDED)
         elif decided.right == (guess in main):

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from xxhash import xxh64_intdigest
 
 from cleaning.blocks import Page, ParseWarning
-from cleaning.clean import DecidedLeaf, decide_leaves, decide_page, text_page
+from cleaning.clean import decide_leaves, text_page
 from cleaning.errors import CleaningError, OptionError, PageError
 from cleaning.leaves import walk
-from cleaning.metadata.statements import read_statements
 from cleaning.methods import METHODS, informative_sections
 from cleaning.parse import parse
 from cleaning.teaching import load_site_model
@@ -37,8 +36,11 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from cleaning.blocks import Block
+    from cleaning.clean import DecidedLeaf
     from cleaning.leaves import Leaf
+    from cleaning.methods.method import Method
     from cleaning.options import Options
+    from cleaning.teaching import SiteModel
     from crawler.config import Config
     from crawler.reports.sources import LoadedPage, UnreadPage
 
@@ -256,7 +258,7 @@ class MethodComparer:
         """Run each method once, so that loading its lists and models is not measured on the first page."""
         page = replace(parse(_WARM_UP, "https://a.example/"), template=frozenset())
         for name in self.methods:
-            if name != TAUGHT and METHODS[name].needs != "layout":
+            if _method_of(name).needs != "layout":
                 self._judge(name, page, "the page that loads the methods")
 
     def compare(self, source: UnreadPage) -> ComparedPage | CompareFailure:
@@ -299,7 +301,7 @@ class MethodComparer:
             site = site_of(page.url or "")
             if site not in self.site_models:
                 return CompareFailure(ReportFault.NO_SITE_MODEL, f"the site {site or 'of the page'} has no model")
-            return self._judge(name, page, source.name)
+            return self._judge(name, page, source.name, load_site_model(self.site_models[site]))
         needs = METHODS[name].needs
         if needs == "layout":
             assert rendered is not None  # the plan started a browser
@@ -311,27 +313,25 @@ class MethodComparer:
             page = replace(page, template=template)
         return self._judge(name, page, source.name)
 
-    def _judge(self, name: str, page: Page, where: str) -> ComparedMethod | CompareFailure:
+    def _judge(
+        self, name: str, page: Page, where: str, site_model: SiteModel | None = None
+    ) -> ComparedMethod | CompareFailure:
+        method = _method_of(name)
         started = time.perf_counter()
         try:
             with time_limit(self.seconds):
-                judged = self._decide(name, page)
+                judged = decide_leaves(page, method, self.options, site_model)
         except (CleaningError, TimeLimitError) as error:
             return CompareFailure(ReportFault.METHOD_FAILED, str(error))
         except Exception as error:
             # The boundary of one method on one page: the other methods and pages are still compared.
             logger.exception("%s failed on %s", name, where)
             return CompareFailure(ReportFault.METHOD_FAILED, f"{type(error).__name__}: {error}")
-        rendered = name != TAUGHT and METHODS[name].needs == "layout"
-        return ComparedMethod(judged, _since(started), rendered=rendered)
+        return ComparedMethod(judged, _since(started), rendered=method.needs == "layout")
 
-    def _decide(self, name: str, page: Page) -> list[DecidedLeaf]:
-        if name != TAUGHT:
-            return decide_leaves(page, METHODS[name], self.options)
-        default = METHODS["default"]
-        model = load_site_model(self.site_models[site_of(page.url or "")])
-        decisions = decide_page(page, read_statements(page.root), default, self.options, model).decisions
-        return [DecidedLeaf(*both) for both in zip(default.segment(page, self.options), decisions, strict=True)]
+
+def _method_of(name: str) -> Method:
+    return METHODS["default" if name == TAUGHT else name]
 
 
 def _since(started: float) -> float:

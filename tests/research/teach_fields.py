@@ -30,7 +30,7 @@ from cleaning.errors import AnnotationError
 from cleaning.metadata.page import read_metadata
 from cleaning.metadata.ranking import read_evidence
 from cleaning.metadata.statements import read_statements
-from cleaning.teaching.fields import FIELDS, correct_field, learn_field
+from cleaning.teaching.fields import FIELDS, correct_field, learn_field, taught_weights
 from cleaning.training import metadata as training
 
 SETS = training.SETS
@@ -80,8 +80,7 @@ class StatedPage:
 
     def is_right(self, field, added):
         """Whether the field is right with the weights that a site adds."""
-        of_field = self.weights[field]
-        weights = {**of_field, **{name: of_field.get(name, 0.0) + weight for name, weight in added.items()}}
+        weights = taught_weights(field, added, self.weights[field])
         metadata = read_metadata(self.tree, None, self.text, {**self.weights, field: weights})
         answer = Found(metadata.title, names(metadata.author), metadata.published)
         name = GOLD_NAMES[field]
