@@ -9,9 +9,12 @@ from urllib.parse import parse_qsl
 from xxhash import xxh3_128_hexdigest
 
 from cleaning import PageError, parse
+from cleaning.clean import text_page
+from cleaning.leaves import walk
 from cleaning.teaching import correct
 from cleaning.teaching.fields import FIELDS
 from crawler.errors import CompareError, NotStoredError, QueryError, TimeLimitError
+from crawler.reports.markup import RebuiltPage, TextValues
 from crawler.storage.queries import read_contents_of
 from crawler.teaching.drafts import PageTeaching
 from crawler.time_limit import time_limit
@@ -50,6 +53,12 @@ class PageForm:
     draft: CorrectionDraft
     blocks: Sequence[FormBlock]
     version: str
+
+    def rebuild(self) -> RebuiltPage:
+        """Return the page as it stands, each text with the decision on its block."""
+        root = text_page(self.draft.tree).root
+        decided = list(zip(walk(root), self.draft.decisions, strict=False))  # a page may have more leaves than blocks
+        return RebuiltPage(root, (leaf for leaf, _ in decided), [TextValues(decided)])
 
 
 def read_form(snapshot: DatabaseSnapshot, page_id: int, reader: str = "") -> PageForm:

@@ -110,14 +110,17 @@ def make_environment(loader: BaseLoader) -> Environment:
 
 
 def read_style(name: str) -> Markup:
-    """Return one of the style sheets of the templates: `base.css` is for all pages, `report.css` for reports."""
+    """Return one of the style sheets of the templates.
+
+    `base.css` is for all pages, `elements.css` for the elements of rebuilt pages, and `report.css` for reports.
+    """
     return Markup(PackageLoader("crawler.reports").get_source(Environment(autoescape=True), name)[0])  # noqa: S704 — our own file
 
 
 @cache
 def _environment() -> Environment:
     environment = make_environment(PackageLoader("crawler.reports"))
-    style_sheet = read_style("base.css") + read_style("report.css")
+    style_sheet = Markup("").join(map(read_style, ("base.css", "elements.css", "report.css")))
     environment.globals |= {"style_sheet": style_sheet, "generator": _GENERATOR}
     return environment
 

@@ -94,7 +94,7 @@ class Chart:
 def read_static() -> Mapping[str, StaticFile]:
     """Return the files below /static, by name."""
     folder = files("crawler.web") / "static"
-    style = str(read_style("base.css")) + (folder / "web.css").read_text("utf-8")
+    style = str(read_style("base.css") + read_style("elements.css")) + (folder / "web.css").read_text("utf-8")
     static_files = {
         "style.css": StaticFile(style.encode(), "text/css"),
         "web.js": StaticFile((folder / "web.js").read_bytes(), "text/javascript"),

@@ -15,6 +15,36 @@ if (reload) {
   setTimeout(() => location.reload(), 1000 * Number(reload.dataset.reload));
 }
 
+// The page to correct: a click on a text ticks its block, and the colours follow the ticks.
+const sheet = document.querySelector(".sheet");
+if (sheet) {
+  const list = document.querySelector(".marks");
+  const ticks = new Map(Array.from(list.querySelectorAll("input"), (tick) => [tick.value, tick]));
+  const colour = () => {
+    for (const text of sheet.querySelectorAll("[data-block]")) {
+      text.classList.toggle("on", ticks.get(text.dataset.block).checked);
+    }
+  };
+  const textAt = (event) => event.target.closest("[data-block]");
+  sheet.addEventListener("click", (event) => {
+    const text = textAt(event);
+    if (text) {
+      const tick = ticks.get(text.dataset.block);
+      tick.click();
+      list.scrollTop = tick.closest("li").offsetTop - list.clientHeight / 3;
+    }
+  });
+  sheet.addEventListener("pointerover", (event) => {
+    const block = textAt(event)?.dataset.block;
+    for (const text of sheet.querySelectorAll("[data-block]")) {
+      text.classList.toggle("over", text.dataset.block === block);
+    }
+  });
+  list.addEventListener("change", colour);
+  window.addEventListener("pageshow", colour);
+  sheet.hidden = false;
+}
+
 const number = (value) => Math.round(value).toLocaleString("en");
 const duration = (seconds) => {
   const left = Math.round(seconds);

@@ -65,6 +65,33 @@ def test_two_marks_make_another_page_right(browser, url, serve_edits):
     assert RIGHTS in text
 
 
+def test_a_click_on_the_page_ticks_a_block(browser, url, serve_edits):
+    with serve_edits(url) as port, browser.new_context() as context:
+        page = context.new_page()
+        page.set_default_timeout(MILLISECONDS)
+        page.goto(f"http://127.0.0.1:{port}/edit/pages/2?token=a+token+of+many+letters")
+        sheet = page.locator(".sheet")
+        offer = sheet.get_by_text(taught_site.offer(1))
+        assert "on" in offer.get_attribute("class").split()
+        offer.click()
+        sheet.get_by_text(RIGHTS).click()
+        assert "on" not in offer.get_attribute("class").split()
+        assert not page.get_by_label(taught_site.offer(1)).is_checked()
+        assert page.get_by_label(RIGHTS).is_checked()
+        page.get_by_label("Your name").fill("Anna")
+        page.get_by_role("button", name="Store").click()
+        assert "9 would change" in page.get_by_role("main").inner_text()
+
+
+def test_without_a_script_the_ticks_stand_alone(browser, url, serve_edits):
+    with serve_edits(url) as port, browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.set_default_timeout(MILLISECONDS)
+        page.goto(f"http://127.0.0.1:{port}/edit/pages/2?token=a+token+of+many+letters")
+        assert not page.locator(".sheet").is_visible()
+        assert page.get_by_label(taught_site.offer(1)).is_checked()
+
+
 def test_texts_of_pages_are_inert_in_the_form(browser, url, serve_edits):
     with serve_edits(url) as port, browser.new_context() as context:
         page = context.new_page()
