@@ -20,7 +20,7 @@ from crawler.context import context_of
 from crawler.fetching.response_filter import PageResponse, content_type
 from crawler.storage.page_columns import PAGE_COLUMN_NAMES, describe
 from crawler.urls import known_url
-from crawler.visit import METHOD_META_KEY, CleanedPage, FetchedPage, ProcessedPage, UnparsedPage
+from crawler.visit import METHOD_META_KEY, SECTION_META_KEY, CleanedPage, FetchedPage, ProcessedPage, UnparsedPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -59,6 +59,7 @@ def page(
     PageError for a body that is not text.
     """
     day = published.isoformat()[:10] if isinstance(published, date) else published
+    meta = response.request.meta if response.request else {}
     return FetchedPage(
         url=response.url,
         body=response.body,
@@ -66,7 +67,8 @@ def page(
         stated=Metadata(title=title, authors=(author,) if author else (), published=day, section=section),
         etag=get_header(response, "ETag"),
         last_modified=get_header(response, "Last-Modified"),
-        method=response.request.meta.get(METHOD_META_KEY) if response.request else None,
+        method=meta.get(METHOD_META_KEY),
+        listed_in=meta.get(SECTION_META_KEY),
     )
 
 
@@ -212,7 +214,7 @@ def page_adapter(config: Config, site_model_of: Callable[[str], SiteModel | None
             method = item.method or config.cleaning_method
             model = None if METHODS.find(method).decide_taught is None else site_model_of(item.url)
             cleaned = clean(item.tree, method=method, site_model=model, **config.cleaning_options)
-            metadata = item.stated.filled_from(cleaned.metadata)
+            metadata = item.describe(cleaned.metadata)
             markdown = cleaned.markdown if config.structure else None
             page_item = _make_item(item.url, replace(cleaned, metadata=metadata), markdown=markdown)
             super().__init__(dict(page_item))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from cleaning.blocks import kept_decisions
+from cleaning.blocks import Metadata, kept_decisions
 from cleaning.errors import PageFault
 from cleaning.parse import parse
 from cleaning.structure.markdown import Links, to_markdown
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Self
 
-    from cleaning.blocks import Decision, Metadata, Page, ParseWarning
+    from cleaning.blocks import Decision, Page, ParseWarning
     from cleaning.page_fingerprint import FingerprintedBlock, PageFingerprint
     from cleaning.structure.clean_page import CleanPage
 
 METHOD_META_KEY = "cleaning_method"
 """The key in a request's meta of the method that cleans its page; without it CLEANING_METHOD does."""
+
+SECTION_META_KEY = "section"
+"""The key in a request's meta of the section whose listing links the page; it is stored if the page states none."""
 
 
 visit_cleaned = object()
@@ -217,6 +220,7 @@ class FetchedPage:
     `source` is the page, parsed or not yet. The spider's selectors share its tree, so nobody may edit it. `stated` is
     metadata that the spider read itself; its fields win over the page's own. `method` cleans the page; None means
     CLEANING_METHOD. With `noarchive` the publisher asks that no copy of the page be kept: its HTML is not stored.
+    `listed_in` is the section whose listing links the page.
     """
 
     url: str
@@ -227,6 +231,7 @@ class FetchedPage:
     last_modified: str | None = None
     method: str | None = None
     noarchive: bool = False
+    listed_in: str | None = None
 
     def __repr__(self) -> str:
         return f"<FetchedPage {self.url}: {len(self.body):,} bytes>"
@@ -235,6 +240,11 @@ class FetchedPage:
     def tree(self) -> Page:
         """The parsed page; never edit it."""
         return self.source.tree if isinstance(self.source, UnparsedPage) else self.source
+
+    def describe(self, read: Metadata) -> Metadata:
+        """Return the page's metadata: what the spider states, else what was read, else the section of its listing."""
+        listed = Metadata(section=self.listed_in, sources={"section": "listing"} if self.listed_in else {})
+        return self.stated.filled_from(read).filled_from(listed)
 
     @property
     def unparsed(self) -> UnparsedPage:

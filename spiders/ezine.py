@@ -1,4 +1,4 @@
-"""ezinearticles.com: `scrapy crawl ezine -a category=Computers-and-Technology[:Software] [-a pages=3]`."""
+"""ezinearticles.com: `scrapy crawl ezine [-a category=Computers-and-Technology[:Software]] [-a pages=3]`."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ _CATEGORY = re.compile(r"/\?cat=([^&:#]+)(?::([^&#]+))?")
 _SUBMITTED = re.compile(r"Submitted On\s+([A-Z][a-z]{2})[a-z]*\.?\s+(\d{1,2}),\s+(\d{4})")
 # The element around an article's text; in microdata, whatever its class.
 _TEXT_SELECTOR = "#article-content, [itemprop=articleBody]"
+_PAPER_CATEGORIES = ("Arts-and-Entertainment", "Computers-and-Technology", "Food-and-Drink")
+"""The categories of the experiment in the PAB paper (section 4), which are crawled if none is named."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -77,7 +79,9 @@ class EzineArguments(ListingArguments):
         None, integer(1, MAX_COUNT), "Number of listing pages read in each section. All pages by default."
     )
     category: str = option(
-        "", parsed("category", "a category of the site", _read_section), "A category, or Category:Subcategory."
+        "",
+        parsed("category", "a category of the site", _read_section),
+        "A category, or Category:Subcategory. Without it and `categories`, the three of the PAB paper.",
     )
     categories: tuple[str, ...] | None = option(
         None,
@@ -106,16 +110,15 @@ class EzineSpider(ListingSpider):
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name, **arguments)
         self._empty = 0  # articles in a row
-        if bool(self.asked.category) == (self.asked.categories is not None):
-            raise ConfigError(
-                "the spider 'ezine' needs the argument 'category' (Computers-and-Technology) or 'categories' (all)"
-            )
+        if self.asked.category and self.asked.categories is not None:
+            raise ConfigError("the spider 'ezine' takes the argument 'category' or 'categories', not both")
 
     async def start(self) -> AsyncIterator[Request]:
         if self.asked.categories == ():
             url = urljoin(self.asked.base_url, "/sitemap.html")
             yield self.listing(url).replace(callback=self.parse_sitemap, errback=self.use_known, cb_kwargs={})
-        for section in self.asked.categories or filter(None, [self.asked.category]):
+            return
+        for section in self.asked.categories or ([self.asked.category] if self.asked.category else _PAPER_CATEGORIES):
             yield self._section(section)
 
     def parse_sitemap(self, response: Response) -> Iterator[Request]:
@@ -135,6 +138,10 @@ class EzineSpider(ListingSpider):
                 if subcategory and category == here[1]:
                     yield self._section(f"{category}:{subcategory}")
         yield from super().parse_listing(response, number)
+
+    def section_name(self, url: str) -> str | None:
+        here = _CATEGORY.match(_url_target(url))
+        return here and ":".join(filter(None, here.groups()))
 
     def article_links(self, response: TextResponse) -> list[Link]:
         links = list(links_within(response, "a"))

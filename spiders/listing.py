@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from scrapy import Request
 from scrapy.http import TextResponse
@@ -15,6 +17,7 @@ from cleaning.declare import day, integer, option
 from crawler.config.arguments import ArgumentSpider
 from crawler.page import page
 from crawler.urls import url_key
+from crawler.visit import SECTION_META_KEY
 from spiders.dates import iso_day
 from spiders.link_history import LinkHistoryRecorder
 from spiders.links import URL_MAX_CHARS, Link, article_links, count_long_links
@@ -43,6 +46,8 @@ _DATE_SELECTOR = "meta[property='article:published_time']::attr(content), time[d
 # For all listings of a crawl together, about 15 MB. A listing that repeats itself only after more URLs than this ends
 # at the argument `pages`.
 _SEEN_URLS_MAX = 100_000
+_PROGRAM_NAME = re.compile(r"(?:^|/)(?:index|default)\.\w{1,5}$|\.(?:html?|php|aspx?|jsp)$", re.IGNORECASE)
+_SECTION_CHARS_MAX = 200
 
 
 class SeenUrls:
@@ -74,6 +79,21 @@ class SeenUrls:
 
 def _seen_key(listing: str, url: str) -> int:
     return xxh64_intdigest(f"{url_key(listing)} {url_key(url)}".encode())
+
+
+def section_name(url: str) -> str | None:
+    """Return the path of a listing as the name of its section, "science/space"; None for a home page.
+
+    A listing that only its query names is called by that: "cat=5".
+    """
+    parts = urlsplit(url)
+    name = unquote(_PROGRAM_NAME.sub("", parts.path)).strip("/") or unquote(parts.query)
+    return " ".join(name.split())[:_SECTION_CHARS_MAX] or None
+
+
+def _first_page(response: Response) -> str:
+    """Return the address of the first page of a listing."""
+    return str(response.meta.get(_FIRST_PAGE_META, response.url))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +139,10 @@ class ListingSpider(ArgumentSpider):
                 "No link of %s seems to lead to an article; with the spider 'section', name them: -a allow=PATTERN",
                 response.url,
             )
+        section = self.section_name(_first_page(response))
+        meta = {SECTION_META_KEY: section} if section else {}
         for link in wanted:
-            yield Request(link.url, callback=self.parse_article)
+            yield Request(link.url, callback=self.parse_article, meta=meta)
         if links and not wanted:
             return  # listings start with the newest article, so the next page has only older ones
         yield from self._next_listing_page(response, links, number)
@@ -128,7 +150,7 @@ class ListingSpider(ArgumentSpider):
     def _next_listing_page(self, response: TextResponse, links: Sequence[Link], number: int) -> Iterator[Request]:
         """Yield the next page of a listing, unless this page shows that the listing repeats itself."""
         following = next_page(response)
-        first = str(response.meta.get(_FIRST_PAGE_META, response.url))
+        first = _first_page(response)
         new = self.seen_urls.add(first, [link.url for link in links])
         self.seen_urls.add(first, [response.url])
         if following is None or number >= (self.asked.pages or MAX_COUNT):
@@ -151,6 +173,10 @@ class ListingSpider(ArgumentSpider):
     def article_links(self, response: TextResponse) -> list[Link]:
         """Return the links that lead to articles, by their features and the history of the site's links."""
         return article_links(response, history=self.link_history)
+
+    def section_name(self, url: str) -> str | None:
+        """Return the section that a listing shows, by the address of its first page; None if it names none."""
+        return section_name(url)
 
     def listing(self, url: str, number: int = 1, **more: Any) -> Request:
         """Return the request for a page of a listing."""

@@ -122,7 +122,7 @@ class CleanStep:
         """Return the visit with its cleaned page; without it if a worker was the first to parse it, and it is empty."""
         if isinstance(page.fetched.source, UnparsedPage) and ParseWarning.EMPTY in page.cleaned.parse_warnings:
             return self._fail(visit, Outcome.EMPTY, EMPTY_PAGE)
-        metadata = page.fetched.stated.filled_from(page.cleaned.metadata)
+        metadata = page.fetched.describe(page.cleaned.metadata)
         return replace(visit, page=replace(page, cleaned=replace(page.cleaned, metadata=metadata)))
 
     def count(self, visit: Visit) -> None:

@@ -48,7 +48,10 @@ PAGE_COLUMNS: tuple[PageColumn, ...] = (
         indexed=True,
     ),
     PageColumn(
-        "section", "string", "section, as the page or the spider says", lambda page: normalised(page.metadata.section)
+        "section",
+        "string",
+        "section, as the page or the spider says, else that of its listing",
+        lambda page: normalised(page.metadata.section),
     ),
     PageColumn("title", "string", "title of the page", lambda page: normalised(page.metadata.title)),
     PageColumn("author", "string", "author of the page", lambda page: normalised(page.metadata.author)),

@@ -328,7 +328,7 @@ def page_record(visit: Visit, source: PageSource) -> PageRecord | None:
 
 def page_names(page: ProcessedPage) -> PageNames:
     """Return the names of a page; a title that the spider states stands for the page's own."""
-    metadata = page.fetched.stated.filled_from(page.cleaned.metadata)
+    metadata = page.fetched.describe(page.cleaned.metadata)
     stated_title = page.fetched.stated.title or metadata.stated_title
     return PageNames(normalised(metadata.headline), normalised(stated_title), own_version())
 
@@ -354,7 +354,7 @@ def _cleaning_settings(settings: Mapping[str, Any], method: str) -> dict[str, An
 def describe_page(page: ProcessedPage) -> dict[str, Any]:
     """Return the columns of a page that depend on the page alone."""
     fetched, cleaned = page.fetched, page.cleaned
-    metadata = fetched.stated.filled_from(cleaned.metadata)
+    metadata = fetched.describe(cleaned.metadata)
     return {
         **describe(fetched.url, replace(cleaned, metadata=metadata)),
         "url_key": url_key(fetched.url, metadata.canonical),

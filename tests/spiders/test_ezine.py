@@ -1,5 +1,8 @@
 """`scrapy crawl ezine`: the site's addresses, categories, article pages and refusals."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse
@@ -143,6 +146,24 @@ def test_the_page_gives_title_author_date_and_category_in_both_forms(ezine):
     assert old["section"] == "Computers-and-Technology:Software"
     new = by_path(ezine(category="Computers-and-Technology:Hardware"))[NEW]
     assert (new["title"], new["author"], new["published"]) == ("Remote Desktop", None, "2015-06-12")
+
+
+def test_a_page_without_a_category_has_that_of_its_listing(ezine, tmp_path):
+    pipelines = (
+        '{"pipelines.clean.CleanPipeline": 1, "pipelines.dedup.DedupPipeline": 2, "pipelines.store.StorePipeline": 3}'
+    )
+    ezine({"ITEM_PIPELINES": pipelines, "DATABASE_URL": f"sqlite:///{tmp_path}/blocks.db"}, categories="all", pages="2")
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as database:
+        sections = dict(database.execute("SELECT title, section FROM page"))
+    assert sections["CSV or XML?"] == "Computers-and-Technology:Software"
+    assert sections["Remote Desktop"].startswith("Computers-and-Technology")
+
+
+def test_without_arguments_the_categories_of_the_paper_are_read(ezine):
+    categories = {path for path in ezine(pages="1").asked if path.startswith("/?cat=") and ":" not in path}
+    assert categories == {
+        f"/?cat={name}" for name in ("Arts-and-Entertainment", "Computers-and-Technology", "Food-and-Drink")
+    }
 
 
 def by_path(crawled):

@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 from documented import ROOT, blocks
 
-from spiders.listing import SeenUrls
+from spiders.listing import SeenUrls, section_name
 
 NEWS, WORLD = "https://a.example/news/", "https://a.example/world/"
 
@@ -40,6 +40,26 @@ def test_the_oldest_are_forgotten_first():
     for number in range(2, 5):
         seen.add(NEWS, [f"https://a.example/{number}"])
     assert [seen.has(NEWS, f"https://a.example/{number}") for number in range(1, 5)] == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("", None),
+        ("/", None),
+        ("/index.html", None),
+        ("/news/", "news"),
+        ("/news/science-and-space/", "news/science-and-space"),
+        ("/news/world.html", "news/world"),
+        ("/news/index.php?page=2", "news"),
+        ("/?cat=5", "cat=5"),
+        ("/%E6%96%B0%E9%97%BB/", "\u65b0\u95fb"),
+        ("/news//today%20only/", "news//today only"),
+        ("/" + "a" * 999, "a" * 200),
+    ],
+)
+def test_the_name_of_a_section(path, name):
+    assert section_name(f"https://a.example{path}") == name
 
 
 SENTENCE = "The river rose in the night and carried the old bridge down to the mill, where it lies until today. "

@@ -342,7 +342,7 @@ def test_the_headers_method_and_delay_of_a_row_are_used(news, site, tmp_path):
     assert (datetime.now(UTC) - started).total_seconds() > 4 * 0.4
     assert {site.headers(path)["Accept-Language"] for path in ("/science/", story(0), story(2))} == {"hi"}
     with closing(sqlite3.connect(tmp_path / "blocks.db")) as database:
-        assert database.execute("SELECT DISTINCT method FROM page").fetchall() == [("pab",)]
+        assert database.execute("SELECT DISTINCT method, section FROM page").fetchall() == [("pab", "science")]
 
 
 def test_a_sitemap_s_lastmod_is_kept_with_the_page_and_a_redirect_with_its_request(news, site, tmp_path):

@@ -136,7 +136,12 @@ def test_http_is_named_where_https_fails(crawl, serve, answer, stored):
         ("section", {"url": "https://x.example/", "allow": "a" * 501}, {}, "at most 500 characters"),
         ("section", {"url": "https://x.example/", "pages": "0"}, {}, "a whole number from 1 to 100000"),
         ("section", {"url": "https://x.example/", "since": "31.5.2024"}, {}, "a date like 2024-05-31"),
-        ("ezine", {}, {}, "needs the argument 'category'"),
+        (
+            "ezine",
+            {"category": "Automotive", "categories": "all"},
+            {},
+            "takes the argument 'category' or 'categories', not both",
+        ),
         ("ezine", {"category": "Computer-and-Tecnology"}, {}, "did you mean 'Computers-and-Technology'?"),
         ("ezine", {"category": "Health-and-Fitness:Hair-Los"}, {}, "did you mean 'Health-and-Fitness:Hair-Loss'?"),
         ("archive", {}, {}, "REPLAY is not set"),
