@@ -8,23 +8,48 @@
 ('Ice', 'The harbour was closed for three weeks.')
 """
 
+from typing import TYPE_CHECKING, Any
+
 from blocksieve import gives_way
+
+if TYPE_CHECKING:
+    from cleaning.adapters.many import clean_many
 
 if not gives_way(__name__):
     from cleaning.blocks import Block, Decision, Kind, Metadata, Page, PageType, ParseWarning, Reason
     from cleaning.clean import clean
-    from cleaning.errors import CleaningError, ModelError, OptionError, PageError, PageFault, StructureError
+    from cleaning.errors import (
+        CleaningError,
+        ModelError,
+        OptionError,
+        PageError,
+        PageFault,
+        ProcessError,
+        StructureError,
+    )
     from cleaning.fingerprint import digest, distance, fingerprint
     from cleaning.methods import METHODS
     from cleaning.options import CleaningOptions, Options
     from cleaning.parse import parse
     from cleaning.structure.chunks import Chunk
     from cleaning.structure.clean_page import CleanPage
-    from cleaning.structure.places import BlockLink, BlockPlace
+    from cleaning.structure.grid import Table
+    from cleaning.structure.places import BlockImage, BlockLink, BlockPlace
+
+
+def __getattr__(name: str) -> Any:
+    """Import `clean_many` when it is used: crawls do without it, and it takes 50 ms."""
+    if name != "clean_many":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from cleaning.adapters.many import clean_many  # noqa: PLC0415 — as above
+
+    return clean_many
+
 
 __all__ = [
     "METHODS",
     "Block",
+    "BlockImage",
     "BlockLink",
     "BlockPlace",
     "Chunk",
@@ -42,9 +67,12 @@ __all__ = [
     "PageFault",
     "PageType",
     "ParseWarning",
+    "ProcessError",
     "Reason",
     "StructureError",
+    "Table",
     "clean",
+    "clean_many",
     "digest",
     "distance",
     "fingerprint",

@@ -23,7 +23,7 @@ from cleaning.structure.reader import read_structure
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-    from cleaning.blocks import Block
+    from cleaning.blocks import Block, Metadata
     from cleaning.leaves import Leaf
     from cleaning.metadata.statements import Statements
     from cleaning.methods.method import Method, SiteJudge
@@ -50,33 +50,31 @@ def clean(
 
     `html` is the page as bytes (`encoding`: what the HTTP header declares), as text, or as a tree that was parsed
     before; a tree is never edited. A method that needs more than the tree (`needs` in METHODS) takes a Page that has
-    it. `options` are those of `cleaning.options.Options`. An empty page has no blocks. Without `url`, the page's
-    address is the one that it states (canonical, `og:url`). The page keeps the tree for its structure
-    (`CleanPage.markdown`), which is read when it is first asked for.
-
+    it. An empty page has no blocks. Without `url`, the page's address is the one that it states (canonical, `og:url`).
+    The page keeps the tree for its structure (`CleanPage.markdown`), which is read when it is first asked for.
     `site_model`, a `cleaning.teaching.SiteModel`, has what readers corrected on other pages of the site. Where it does
     not fit, the page is cleaned as without it (`CleanPage.fits_site`).
 
-    Raises OptionError for an unknown method or option, for a page without what the method needs, and for a site's model
-    with a method that takes none; LayoutError for a layout of another page; PageError for a page that cannot be read
-    (too large, binary).
+    The options are `max_bytes` and `max_blocks`, of `default` also `favour` ("precision", "recall") and `comments`, and
+    of the published methods `weighted_alpha`, `weighted_beta`, `weighted_gamma`, `weighted_distance`,
+    `weighted_small_words`, `pab_outer_share`, `eniw_noise`, `subtree_generations`, `subtree_alpha`, `subtree_beta`,
+    `subtree_gamma`, `vce_threshold`, `vce_link_density`, `kfe_clusters`, `coreex_link_ratio`, `coreex_weight` and
+    `econ_min_marks`; docs/settings.md describes them. Raises OptionError for an unknown method or
+    option, for a page without what the method needs, and for a site's model with a method that takes none; LayoutError
+    for a layout of another page; PageError for a page that cannot be read (too large, binary).
     """
     chosen = METHODS.find(method)
     checked_options = Options.read(options)
     page = html if isinstance(html, Page) else parse(html, url, encoding, max_bytes=checked_options.max_bytes)
-    _expect_needs(page, method)
-    if site_model is not None:
-        expect_teachable(method)
+    _expect_needs(page, method, site_model)
     stated = read_statements(page.root)
     page = _with_address(page, stated)
     page, result = _decide_text(page, stated, chosen, checked_options, site_model)
-    kept = " ".join([decision.block.text for decision in kept_decisions(result.decisions)])
-    weights = site_model.field_weights if site_model and result.taught is not None else None
     return CleanPage(
         page.url,
         method,
         page.encoding,
-        read_metadata(page, stated, kept, weights),
+        _describe(page, stated, result, site_model),
         tuple(result.decisions),
         page.parse_warnings,
         result.type,
@@ -88,7 +86,16 @@ def clean(
     )
 
 
-def _expect_needs(page: Page, method: str) -> None:
+def _describe(page: Page, stated: Statements, result: MethodResult, site_model: SiteJudge | None) -> Metadata:
+    """Return the page's metadata; the model of its site, if it fits the page, chooses among what the page states."""
+    kept = " ".join([decision.block.text for decision in kept_decisions(result.decisions)])
+    weights = site_model.field_weights if site_model and result.taught is not None else None
+    return read_metadata(page, stated, kept, weights)
+
+
+def _expect_needs(page: Page, method: str, site_model: SiteJudge | None) -> None:
+    if site_model is not None:
+        expect_teachable(method)
     needs = METHODS.find(method).needs
     if needs and getattr(page, needs) is None:
         raise OptionError(f"the method {method!r} needs the page's {needs}: {NEEDS[needs]}")

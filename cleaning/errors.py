@@ -6,6 +6,7 @@ CleaningError
 ├── AnnotationError  a file of annotations that is broken, or that contradicts itself or its pages
 ├── LayoutError   the layout does not match the page
 ├── StructureError   a page that has come from another process without its structure
+├── ProcessError  a process of `clean_many` has died, or cannot start
 └── PageError     this page cannot be cleaned; it is counted under `cause`
 """
 
@@ -44,6 +45,10 @@ class LayoutError(CleaningError, ValueError):
 
 class StructureError(CleaningError):
     """A page that has come from another process without its structure."""
+
+
+class ProcessError(CleaningError):
+    """A process that cleans pages has died, or cannot start."""
 
 
 class ModelError(CleaningError):

@@ -119,6 +119,8 @@ def parse(
     Raises PageError for a body that is not a page (binary, a feed, XML, JSON) and for one above `max_bytes`, and
     TypeError for a value of another type.
     """
+    if url is not None and not isinstance(url, str):
+        raise TypeError(f"the url is {url!r}, a {type(url).__name__}; it must be str or None")
     if isinstance(source, html.HtmlElement):
         return Page(source, url)
     if not isinstance(source, bytes | str):

@@ -31,7 +31,7 @@ PLAIN_WORDS = frozenset(
     ablation adapters addon addresses alerts annotate annotations answers api app arguments article author authors
     backend base blocks blocksieve board browser build
     calibration candidates card changes check chunks classifier columns compare comparison completion config context
-    copies correct
+    copies corpus correct
     database datatrove date decide default demo descriptions detection diff discovery domains draft drafts draw dropped
     editing elements embedded env errors exit explain explanation export exposition extract
     facets failures feed feeds fetch fetching fields file files filter filters finish fit folds footnotes formats
@@ -41,7 +41,7 @@ PLAIN_WORDS = frozenset(
     index initdb inline input inputs
     jobs
     language languages lazy limit live load locks
-    markdown markup members metrics middlewares migrations model models monitoring
+    many markdown markup members metrics middlewares migrations model models monitoring
     names native network
     options output overview
     parallel pauses postgresql preview processing progress prose proxy prune

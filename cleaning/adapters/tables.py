@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from cleaning.clean import clean, expect_teachable
-from cleaning.errors import PageError
+from cleaning.errors import OptionError, PageError
 from cleaning.teaching import find_site_model
 
 if TYPE_CHECKING:
@@ -53,9 +53,13 @@ def clean_batch(
 
     `html` and `url` name the columns with the pages, bytes or text, and with their URLs; None if there are none. A
     column of the batch that has the name of a new one is replaced. `site_models` has what readers corrected, by site
-    (`cleaning.teaching.read_site_models`). Raises KeyError if a named column is missing, and
-    OptionError as `clean` does.
+    (`cleaning.teaching.read_site_models`). Raises OptionError if a named column is missing, and as
+    `clean` does.
     """
+    for parameter, column in {"html": html, "url": url}.items():
+        if column is not None and column not in batch:
+            names = ", ".join(map(repr, batch))
+            raise OptionError(f"{parameter} is {column!r}, but the batch has only the columns {names or 'of nothing'}")
     urls = [None] * len(batch[html]) if url is None else batch[url]
     rows = _clean(batch[html], urls, method, options, site_models, markdown=markdown)
     columns = {name: np.array([row[name] for row in rows], dtype=object) for name in _names(markdown=markdown)}

@@ -13,9 +13,10 @@ from cleaning.blocks import Decision, Metadata, PageType, ParseWarning, TextSour
 from cleaning.errors import StructureError
 from cleaning.structure.chunks import Chunk, Chunker
 from cleaning.structure.fragment import to_html
+from cleaning.structure.grid import Table, read_table
 from cleaning.structure.markdown import to_markdown
-from cleaning.structure.nodes import StructureNode  # noqa: TC001 — as above
-from cleaning.structure.places import BlockPlace, block_places
+from cleaning.structure.nodes import IMAGE, LINK, TABLE, StructureNode, block_text
+from cleaning.structure.places import BlockImage, BlockLink, BlockPlace, block_places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,16 +101,15 @@ class CleanPage:
     def structure(self) -> StructureNode:
         """The kept blocks in the elements that hold them, as a tree of nodes; and the page's headline, if dropped.
 
-        It is read from the page's tree when it is first asked for. Raises StructureError for a page that has come from
-        another process, or was pickled, before its structure was read.
+        It is read from the page's tree when it is first asked for, and when the page is pickled. Raises StructureError
+        for a page that was detached from its tree before.
         """
         if self.known_structure is not None:
             return self.known_structure
         if self.source is None:
             raise StructureError(
-                f"the page {self.url or 'without a URL'} has no structure: it was copied, pickled or cleaned in "
-                "another process before its structure was read; read `structure` first, or set STRUCTURE=True in a "
-                "crawl"
+                f"the page {self.url or 'without a URL'} has no structure: it was cleaned in another process, which "
+                "did not send it; set STRUCTURE=True in a crawl, or structure=True for clean_many"
             )
         return self.source.read(self.decisions, self.title)
 
@@ -157,14 +157,29 @@ class CleanPage:
         """Return the place of each kept block: section, heading level, list, table cell, code language and links."""
         return block_places(self.structure)
 
+    def links(self) -> tuple[BlockLink, ...]:
+        """Return the links of the main text in reading order; a link that stands twice is there twice."""
+        return tuple(
+            BlockLink(node.url, block_text(node)) for node in self.structure.walk() if node.type is LINK and node.url
+        )
+
+    def images(self) -> tuple[BlockImage, ...]:
+        """Return the images of the main text in reading order."""
+        return tuple(BlockImage(node.url, node.text) for node in self.structure.walk() if node.type is IMAGE)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the tables of the main text in reading order; `Table.to_pandas` makes DataFrames of them."""
+        return tuple(read_table(node) for node in self.structure.walk() if node.type is TABLE)
+
     def detached(self, *, structure: bool) -> CleanPage:
         """Return the page without its tree, to send it to another process; with its structure if that is asked for."""
         return replace(self, source=None, known_structure=self.structure if structure else None)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: with the structure if it was read, without the page's tree."""
+        """Return the state for pickling: the structure, which is read now if it was not yet, in place of the tree."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
-        state["known_structure"] = self.known_structure or self.__dict__.get("structure")
+        has_structure = self.known_structure is not None or self.source is not None
+        state["known_structure"] = self.structure if has_structure else None
         return state | {"source": None}
 
     def counts(self) -> dict[str, int]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from cleaning.structure.nodes import CAPTION, CELL, ROW
+from cleaning.structure.nodes import CAPTION, CELL, ROW, block_text
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from cleaning.structure.nodes import StructureNode
 
 # The grid of a table may have this many places for each cell. A hostile page could ask for billions.
@@ -24,6 +27,44 @@ class TableGrid(NamedTuple):
     captions: list[StructureNode]
     rows: list[list[StructureNode | None]]
     width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the main text: its caption, "" if it has none, and the texts of its cells by row and column.
+
+    All rows have the same width. A cell that takes several places has its text in each of them; a place without a cell
+    is "". `header_rows` is the number of the first rows that only name columns.
+    """
+
+    caption: str
+    rows: tuple[tuple[str, ...], ...]
+    header_rows: int = 0
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table as a DataFrame of texts; the header rows name the columns, without one numbers do.
+
+        The names of several header rows are joined by " / ".
+        """
+        import pandas as pd  # noqa: PLC0415 — the caller has it
+
+        header = self.rows[: self.header_rows]
+        names = [" / ".join(dict.fromkeys(filter(None, column))) for column in zip(*header, strict=True)]
+        body = self.rows[self.header_rows :]
+        return pd.DataFrame(body, columns=names or range(len(self.rows[0]) if self.rows else 0))
+
+
+def read_table(table: StructureNode) -> Table:
+    """Return a table of nodes as texts."""
+    grid = table_grid(table)
+    header_rows = 0
+    while header_rows < len(grid.rows) - 1 and all(cell is None or cell.header for cell in grid.rows[header_rows]):
+        header_rows += 1
+    return Table(
+        " ".join(map(block_text, grid.captions)),
+        tuple(tuple("" if cell is None else block_text(cell) for cell in row) for row in grid.rows),
+        header_rows,
+    )
 
 
 def table_grid(table: StructureNode) -> TableGrid:

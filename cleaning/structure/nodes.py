@@ -81,6 +81,10 @@ class NodeType(StrEnum):
     BREAK,
 ) = NodeType
 
+_INLINE = frozenset(
+    (STRONG, EMPHASIS, DELETED, SUBSCRIPT, SUPERSCRIPT, CODE_SPAN, LINK, IMAGE, FORMULA_SPAN, FOOTNOTE_MARK, BREAK)
+)
+
 
 # array_like: a page's structure crosses process borders, and most nodes have few of the fields. gc=False: nodes form no
 # cycles.
@@ -128,3 +132,14 @@ def plain_text(content: list[StructureNode | str]) -> str:
         else:
             parts.append(plain_text(part.content))
     return "".join(parts)
+
+
+def block_text(node: StructureNode) -> str:
+    """Return the text of a node and all nodes in it on one line, with a space between blocks."""
+    texts: list[str] = []
+    for part in node.content:
+        if isinstance(part, str) or part.type in _INLINE:
+            texts.append(plain_text([part]))
+        else:
+            texts.append(f" {block_text(part) if part.content else part.text} ")
+    return " ".join("".join(texts).split())

@@ -23,6 +23,14 @@ class BlockLink:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockImage:
+    """An image in the main text: its absolute address and its alternative text, "" if it has none."""
+
+    url: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class BlockPlace:
     """Where a kept block stands in the page's document; a field is None if it does not apply.
 

@@ -26,6 +26,10 @@ def test_unknown_option_names_the_nearest(name, hint):
         clean(b"", **{name: 1})
 
 
+def test_help_names_every_option():
+    assert [name for name in declared_options(Options) if f"`{name}`" not in clean.__doc__] == []
+
+
 @pytest.mark.parametrize("value", ["1000", None, 1000.0, True, [1000], float("nan")])
 def test_value_of_another_type_is_refused(value):
     with pytest.raises(OptionError, match=r"option 'max_blocks' is .*; it takes a whole number from 100 to 10000000"):

@@ -43,14 +43,50 @@ def test_the_tree_is_not_edited_and_the_structure_is_read_once():
     assert len(list(page.root.iter())) == before
 
 
-def test_a_pickled_page_has_the_structure_that_was_read():
+def test_a_pickled_page_has_its_structure():
     page = clean(PAGE)
-    with pytest.raises(StructureError, match="another process"):
-        _ = pickle.loads(pickle.dumps(page)).markdown
-    text = page.markdown
     copy = pickle.loads(pickle.dumps(page))
     assert copy == page
-    assert copy.markdown == text
+    assert copy.markdown == page.markdown
+    assert pickle.loads(pickle.dumps(copy)).markdown == page.markdown
+
+
+def test_a_page_that_was_detached_without_its_structure_has_none():
+    page = pickle.loads(pickle.dumps(clean(PAGE).detached(structure=False)))
+    with pytest.raises(StructureError, match="another process"):
+        _ = page.markdown
+
+
+TABLES = """<article><h1>Fares</h1><p>The <a href="/f">ferries</a> of the lake sail in summer and in winter too, as
+<a href="https://b.example/">the harbour</a> says to all its guests.</p><img src="/i.png" alt="A ferry">
+<table><caption>Fares in euros</caption><tr><th colspan=2>Passenger</th><th>Fare</th></tr>
+<tr><td>Adults<br>and guests</td><td><ul><li>one</li><li>two</li></ul></td><td>12.50</td></tr>
+<tr><td>Children of the town</td><td></td><td>6.25</td></tr></table>
+<p>The ferries leave at every third hour of the day, in summer and in winter, and wait for nobody.</p></article>"""
+
+
+def test_links_images_and_tables_of_the_text():
+    page = clean(TABLES, "https://a.example/", method="eniw", eniw_noise=True)
+    assert [(link.url, link.text) for link in page.links()] == [
+        ("https://a.example/f", "ferries"),
+        ("https://b.example/", "the harbour"),
+    ]
+    assert [(image.url, image.text) for image in page.images()] == [("https://a.example/i.png", "A ferry")]
+    (table,) = page.tables()
+    assert (table.caption, table.header_rows) == ("Fares in euros", 1)
+    assert table.rows == (
+        ("Passenger", "Passenger", "Fare"),
+        ("Adults and guests", "one two", "12.50"),
+        ("Children of the town", "", "6.25"),
+    )
+    frame = table.to_pandas()
+    assert list(frame.columns) == ["Passenger", "Passenger", "Fare"]
+    assert frame.iloc[1].tolist() == ["Children of the town", "", "6.25"]
+
+
+def test_a_page_without_text_has_no_links_images_and_tables():
+    page = clean("")
+    assert (page.links(), page.images(), page.tables()) == ((), (), ())
 
 
 def test_a_deep_page_has_all_its_text():
