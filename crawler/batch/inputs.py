@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import gzip
 import os
+import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from io import BufferedReader, RawIOBase
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urljoin
+from zipfile import BadZipFile, ZipFile
 
 from crawler.errors import InputError
-from crawler.fetching.saved_pages import is_page_folder
+from crawler.fetching.arc import ARC_SUFFIXES
 from crawler.redact import redact_text
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,17 +32,32 @@ class InputKind(StrEnum):
     """The format of an input: of a file by its name."""
 
     WARC = "warc"
+    ARC = "arc"
+    WACZ = "wacz"
+    """A ZIP file of WARC files that cannot be opened; of one that can, each WARC file is an input."""
     PARQUET = "parquet"
+    JSONL = "jsonl"
+    PAGE = "page"
+    """A saved page."""
     FOLDER = "folder"
-    """A folder of saved pages."""
+    """A folder of saved pages; files of other kinds in it are inputs of their own, or counted."""
+    OTHER = "other"
+    """A file of a folder that is none of these; it is counted."""
 
 
+_PACKINGS = ("", ".gz", ".zst")
 _SUFFIXES = {
-    InputKind.WARC: tuple(name + packing for name in (".warc", ".wet") for packing in ("", ".gz", ".zst")),
+    InputKind.WARC: tuple(name + packing for name in (".warc", ".wet") for packing in _PACKINGS),
+    InputKind.ARC: ARC_SUFFIXES,
+    InputKind.WACZ: (".wacz",),
     InputKind.PARQUET: (".parquet",),
+    InputKind.JSONL: tuple(name + packing for name in (".jsonl", ".ndjson") for packing in _PACKINGS),
 }
+_PAGE_SUFFIXES = (".html", ".htm", ".xhtml", ".mhtml", ".mht")
 _LIST_SUFFIXES = (".paths", ".paths.gz", ".txt", ".txt.gz")
-_NAMES = ", ".join(suffix for suffixes in _SUFFIXES.values() for suffix in suffixes)
+_NAMES = ", ".join([*(suffix for suffixes in _SUFFIXES.values() for suffix in suffixes), *_PAGE_SUFFIXES])
+# In a WACZ file.
+_WARC_FOLDER = "archive/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,29 +76,40 @@ class InputFile:
 def find_inputs(sources: Sequence[str], base: str = "") -> list[InputFile]:
     """Return the input files that paths, folders, globs and lists of paths name, each once.
 
-    The files of a folder, and of the folders in it, and those of a glob are sorted by path. A folder on this machine
-    without such a file is one input if it holds saved pages. A path in a list that is
-    neither absolute nor a URL is taken from `base`, or from the folder of the list if that is "". Raises InputError for
-    a path that does not exist or has an unknown suffix, and if there is no file at all.
+    The files of a folder, and of the folders in it, and those of a glob are sorted by path. All other files of a folder
+    on this machine are one more input: its saved pages, and what is none. A path in a list that is neither absolute nor
+    a URL is taken from `base`, or from the folder of the list if that is "". Raises InputError for a path that does not
+    exist or has an unknown suffix, and if there is no file at all.
     """
     files: dict[str, tuple[InputKind, int]] = {}
     for source in sources:
-        for path, size in _expand(source, base):
-            kind = InputKind.FOLDER if "://" not in path and Path(path).is_dir() else _kind_of(path)
+        for path, kind, size in _expand(source, base):
             if kind is None:
                 raise InputError(f"the input {redact_text(path)!r} has no suffix that is known: {_NAMES}")
             files.setdefault(path, (kind, size))
     if not files:
-        raise InputError(
-            f"the inputs {', '.join(map(repr, sources))} hold no file that ends in {_NAMES}, and no saved page"
-        )
+        raise InputError(f"the inputs {', '.join(map(repr, sources))} hold no file")
     return [InputFile(number, path, kind, size) for number, (path, (kind, size)) in enumerate(files.items())]
 
 
+def archive_kind(name: str) -> InputKind | None:
+    """Return the format of a file of many pages by its name, None for any other file."""
+    return next((kind for kind, suffixes in _SUFFIXES.items() if name.lower().endswith(suffixes)), None)
+
+
 def _kind_of(path: str) -> InputKind | None:
-    """Return the format of a file by its name, None if the suffix is unknown."""
-    name = path.partition("?")[0].lower() if "://" in path else path.lower()
-    return next((kind for kind, suffixes in _SUFFIXES.items() if name.endswith(suffixes)), None)
+    """Return the format of a file by its path or URL, None if the suffix is unknown."""
+    inner = path.partition("::")[0]
+    name = inner.partition("?")[0] if "://" in inner else inner
+    return archive_kind(name) or (InputKind.PAGE if name.lower().endswith(_PAGE_SUFFIXES) else None)
+
+
+def unpacked_lines(file: BinaryIO, path: str) -> BinaryIO:
+    """Return the lines of a file, unpacked if its name ends in .gz or .zst."""
+    name = path.partition("?")[0].lower()
+    if name.endswith(".gz"):
+        return BufferedReader(gzip.GzipFile(fileobj=file))
+    return BufferedReader(zstd.ZstdFile(file)) if name.endswith(".zst") else file
 
 
 def open_input(path: str) -> BinaryIO:
@@ -85,35 +117,68 @@ def open_input(path: str) -> BinaryIO:
     with _reported(path):
         system, inner = _file_system(path)
         file: BinaryIO = system.open(inner, "rb")
-    return file if "://" not in path else BufferedReader(_RemoteFile(file, path))
+    return file if "://" not in path else BufferedReader(_RemoteFile(file, path, system))
 
 
-def _expand(source: str, base: str) -> Iterator[tuple[str, int]]:
-    """Yield the path and the size of each file that an INPUT names."""
+def _expand(source: str, base: str) -> Iterator[tuple[str, InputKind | None, int]]:
+    """Yield the path, the format and the size of each file that an INPUT names."""
     with _reported(source):
         system, inner = _file_system(source)
         if source.lower().endswith(_LIST_SUFFIXES):
             for line in _read_list(source):
                 yield from _expand(_resolve(line, base, source), base)
         elif _GLOB_CHARS.intersection(inner) and not inner.startswith(("http://", "https://")):
-            yield from _sized(system, sorted(system.glob(inner)))
+            yield from _described(system, sorted(system.glob(inner)))
         elif inner.startswith(("http://", "https://")):
             # A server need not answer HEAD; the size is only needed to estimate what is left.
-            yield source, 0
+            yield source, _kind_of(source), 0
         elif system.isdir(inner):
-            paths = sorted(path for path in system.find(inner) if _kind_of(path))
-            if not paths and "://" not in source and is_page_folder(Path(inner)):
-                yield inner, 0
-            yield from _sized(system, paths)
+            yield from _expand_folder(system, inner)
         else:
-            yield from _sized(system, [inner])
+            yield from _described(system, [inner])
 
 
-def _sized(system: Any, paths: Sequence[str]) -> Iterator[tuple[str, int]]:
+def _expand_folder(system: Any, folder: str) -> Iterator[tuple[str, InputKind | None, int]]:
+    paths = sorted(system.find(folder))
+    archives = [path for path in paths if archive_kind(path)]
+    if "file" not in system.protocol:
+        for path, kind, size in _described(system, paths):
+            yield path, kind or InputKind.OTHER, size
+        return
+    yield from _described(system, archives)
+    if len(archives) < len(paths):
+        yield folder, InputKind.FOLDER, 0
+
+
+def _described(system: Any, paths: Sequence[str]) -> Iterator[tuple[str, InputKind | None, int]]:
+    """Yield the files at paths; of a WACZ file its WARC files. A link that leads nowhere is one."""
     for path in paths:
-        info = system.info(path)
-        if info["type"] == "file":
-            yield system.unstrip_protocol(path).removeprefix("file://"), int(info.get("size") or 0)
+        try:
+            info = system.info(path)
+        except FileNotFoundError:
+            if len(paths) == 1:
+                raise
+            info = {"type": "file"}
+        if info["type"] != "file":
+            continue
+        name = system.unstrip_protocol(path).removeprefix("file://")
+        kind = _kind_of(name)
+        size = int(info.get("size") or 0)
+        warcs = _warcs_in(name) if kind is InputKind.WACZ else []
+        if not warcs:
+            yield name, kind, size
+        for warc in warcs:
+            yield f"zip://{warc}::{name}", InputKind.WARC, size // len(warcs)
+
+
+def _warcs_in(path: str) -> list[str]:
+    """Return the names of the WARC files in a WACZ file, [] if it cannot be opened."""
+    try:
+        with open_input(path) as file, ZipFile(file) as archive:
+            names = [name for name in archive.namelist() if name.startswith(_WARC_FOLDER)]
+    except (BadZipFile, InputError, OSError, ValueError):
+        return []
+    return sorted(name for name in names if archive_kind(name) is InputKind.WARC)
 
 
 def _read_list(path: str) -> list[str]:
@@ -148,9 +213,10 @@ def _file_system(path: str) -> tuple[Any, str]:
 class _RemoteFile(RawIOBase):
     """A file behind a URL. Whatever its library raises while it is read is InputError."""
 
-    def __init__(self, file: BinaryIO, path: str) -> None:
+    def __init__(self, file: BinaryIO, path: str, system: Any) -> None:
         self._file = file
         self._path = path
+        self._system = system  # that of a ZIP file closes it when nothing refers to the system any more
 
     def readable(self) -> bool:
         return True

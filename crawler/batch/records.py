@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import sys
+import zlib
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+import msgspec
 from w3lib.url import safe_url_string
 
-from crawler.batch.inputs import InputFile, InputKind, open_input
+from crawler.batch.inputs import InputFile, InputKind, archive_kind, open_input, unpacked_lines
 from crawler.errors import InputError, ReplayError
 from crawler.fetching.answers import (
+    HEAD_ROOM,
     Answer,
     LostAnswer,
     OtherRequests,
     Passed,
     PassedRecord,
+    answers_of,
     read_answers,
     read_moment,
 )
-from crawler.fetching.replay import ReplayMiss, open_replay
-from crawler.fetching.saved_pages import SkippedFile
+from crawler.fetching.arc import read_arc
+from crawler.fetching.replay import ReplayMiss
+from crawler.fetching.saved_pages import READ_ERRORS, SkippedFile, find_saved_pages, read_saved_page
 from crawler.fetching.warc import RecordPlace
+from crawler.urls import placeholder_url
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,12 +44,20 @@ if TYPE_CHECKING:
     from crawler.batch.filters import RecordFilter
 
 _ROWS_PER_READ = 200
+# What JSON may write for a byte of a page: `\\u0001`.
+_JSON_BYTES_PER_BYTE = 6
 _HTML = (("Content-Type", "text/html; charset=utf-8"),)
 _HTML_BYTES = (("Content-Type", "text/html"),)
 # The columns of a Parquet file that are read, with the types that they may have.
 _COLUMNS = {"url": ("string", "binary"), "html": ("string", "binary"), "date": ("timestamp", "date", "string")}
 _TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _JsonRow(msgspec.Struct):
+    url: str | None = None
+    html: str | None = None
+    date: str | None = None
 
 
 def read_records(
@@ -50,35 +70,93 @@ def read_records(
     """
     if file.kind is InputKind.FOLDER:
         yield from _read_folder(Path(file.path), records, max_bytes)
-        return
-    with open_input(file.path) as opened:
-        try:
-            if file.kind is InputKind.PARQUET:
-                yield from _read_rows(opened, file.path, records, max_bytes)
-            else:
-                yield from read_answers(opened, max_bytes, others, answer_filter=records)
-        except OSError as error:
-            raise InputError(f"the input {file.path!r} cannot be read to its end: {error}") from error
+    elif file.kind is InputKind.OTHER:
+        yield PassedRecord(RecordPlace(0), SkippedFile.OTHER_TYPE)
+    elif file.kind is InputKind.WACZ:
+        raise InputError(f"the input {file.path!r} is no ZIP file with WARC files in its folder archive/")
+    else:
+        with open_input(file.path) as opened:
+            try:
+                yield from _read_file(opened, file, records, max_bytes, others)
+            except (OSError, EOFError, zlib.error, zstd.ZstdError) as error:
+                raise InputError(f"the input {file.path!r} cannot be read to its end: {error}") from error
+
+
+def _read_file(
+    opened: BinaryIO, file: InputFile, records: RecordFilter, max_bytes: int, others: OtherRequests
+) -> Iterator[Answer | PassedRecord]:
+    if file.kind is InputKind.PARQUET:
+        yield from _read_rows(opened, file.path, records, max_bytes)
+    elif file.kind is InputKind.JSONL:
+        yield from _read_lines(unpacked_lines(opened, file.path), records, max_bytes)
+    elif file.kind is InputKind.PAGE:
+        url = placeholder_url("", PurePath(file.path).name)
+        yield _filtered(RecordPlace(0), url, records) or _answer(RecordPlace(0), url, opened.read(max_bytes + 1))
+    elif file.kind is InputKind.ARC:
+        yield from answers_of(read_arc(opened, max_bytes + HEAD_ROOM), max_bytes, others, records)
+    else:
+        yield from read_answers(opened, max_bytes, others, answer_filter=records)
 
 
 def _read_folder(folder: Path, records: RecordFilter, max_bytes: int) -> Iterator[Answer | PassedRecord]:
-    """Yield the pages of a folder as REPLAY reads them, and for each other file the reason why it is not a page."""
+    """Yield the pages of a folder as REPLAY finds them, and for each other file the reason why it is not a page.
+
+    Files of many pages are inputs of their own.
+    """
     try:
-        source = open_replay(folder, max_bytes)
+        saved = find_saved_pages(folder, lambda name: archive_kind(name) is not None)
     except ReplayError as error:
         raise InputError(str(error)) from error
-    for number, url in enumerate(source.urls()):
+    for number, (url, path) in enumerate(saved.pages):
         place = RecordPlace(number)
-        if reason := records.reject_address(url, None) or records.reject_answer(200, "text/html"):
-            yield PassedRecord(place, reason, url)
+        if passed := _filtered(place, url, records):
+            yield passed
             continue
-        saved = source.find(url)
-        if isinstance(saved, ReplayMiss):
-            yield PassedRecord(place, saved, url, is_lost=True)
-        else:
-            yield Answer(place, url, saved.status, saved.headers, saved.body, None)
-    for skipped, count in source.counts.skipped.items():
+        try:
+            yield _answer(place, url, read_saved_page(path, max_bytes))
+        except READ_ERRORS as error:
+            miss = ReplayMiss.MISSING_FILE if isinstance(error, FileNotFoundError) else ReplayMiss.DAMAGED_FILE
+            yield PassedRecord(place, miss, url, is_lost=True)
+    for skipped, count in saved.skipped.items():
         yield from (PassedRecord(RecordPlace(0), SkippedFile(skipped)) for _ in range(count))
+
+
+def _filtered(place: RecordPlace, url: str, records: RecordFilter) -> PassedRecord | None:
+    reason = records.reject_address(url, None) or records.reject_answer(200, "text/html")
+    return PassedRecord(place, reason, url) if reason else None
+
+
+def _answer(place: RecordPlace, url: str, body: bytes) -> Answer:
+    return Answer(place, url, 200, _HTML_BYTES, body, None)
+
+
+def _read_lines(file: BinaryIO, records: RecordFilter, max_bytes: int) -> Iterator[Answer | PassedRecord]:
+    """Yield the objects of a JSON lines file: `url`, `html` and optionally `date`, both as texts.
+
+    A line that is none is lost. A page is cut one byte after the limit; so is a line that has many times its bytes.
+    """
+    line_bytes_max = _JSON_BYTES_PER_BYTE * max_bytes + HEAD_ROOM
+    number = 0
+    while line := file.readline(line_bytes_max):
+        rest = line
+        while rest and not rest.endswith(b"\n"):
+            rest = file.readline(line_bytes_max)
+        if not line.strip():
+            continue
+        place = RecordPlace(number)
+        number += 1
+        try:
+            row = msgspec.json.decode(line, type=_JsonRow)
+        except msgspec.MsgspecError:
+            yield PassedRecord(place, LostAnswer.UNREADABLE, is_lost=True)
+            continue
+        url, html = (None if value is None else value.encode("utf-8", "replace") for value in (row.url, row.html))
+        date = None if row.date is None else read_moment(row.date)
+        outcome = _check_row(number - 1, url, html, date, records)
+        if isinstance(outcome, str) and html is not None:
+            yield Answer(place, outcome, 200, _HTML, html[: max_bytes + 1], date)
+        elif isinstance(outcome, PassedRecord):
+            yield outcome
 
 
 def _read_rows(file: BinaryIO, path: str, records: RecordFilter, max_bytes: int) -> Iterator[Answer | PassedRecord]:

@@ -136,7 +136,18 @@ def read_answers(
 
     `others` collects the ids of answers to other requests than GET; such a request may follow its answer.
     """
-    for record in read_warc(file, max_bytes + HEAD_ROOM, marks):
+    records = read_warc(file, max_bytes + HEAD_ROOM, marks)
+    return answers_of(records, max_bytes, others, answer_filter)
+
+
+def answers_of(
+    records: Iterator[WarcRecord | LostRecord],
+    max_bytes: int,
+    others: OtherRequests,
+    answer_filter: AnswerFilter | None = None,
+) -> Iterator[Answer | PassedRecord]:
+    """Yield the answers in records as `read_answers` does; their blocks have HEAD_ROOM more than `max_bytes`."""
+    for record in records:
         if isinstance(record, LostRecord):
             yield PassedRecord(record.place, record.damage, is_lost=True)
         else:

@@ -26,7 +26,7 @@ from crawler.errors import ReplayError
 from crawler.urls import placeholder_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from io import BufferedReader
 
 INDEX_FILE = "index.tsv"
@@ -60,11 +60,12 @@ class FolderPages:
     skipped: Counter[str] = field(default_factory=Counter)
 
 
-def find_saved_pages(folder: Path) -> FolderPages:
+def find_saved_pages(folder: Path, is_other: Callable[[str], bool] = lambda _: False) -> FolderPages:
     """Return the pages that a folder's index lists, else all HTML files below it in the order of their paths.
 
-    Without an index, a page is a file whose name ends in .html, .htm or .xhtml (also .gz), or another one that begins
-    like HTML. It stands for `https://<first folder>.invalid/<rest of its path>`. Raises ReplayError.
+    Files whose name `is_other` are neither pages nor counted. Without an index, a page is a file whose name ends in
+    .html, .htm or .xhtml (also .gz), or another one that begins like HTML. It stands for
+    `https://<first folder>.invalid/<rest of its path>`. Raises ReplayError.
     """
     if (folder / INDEX_FILE).exists():
         return FolderPages(list(read_replay_index(folder)))
@@ -73,6 +74,8 @@ def find_saved_pages(folder: Path) -> FolderPages:
         result.skipped[SkippedFile.LINK] += sum(Path(parent, name).is_symlink() for name in folders)
         for name in names:
             path = Path(parent, name)
+            if is_other(name):
+                continue
             reason = _skip_reason(path)
             if reason is None:
                 result.pages.append((_placeholder(path.relative_to(folder)), path))
@@ -81,14 +84,6 @@ def find_saved_pages(folder: Path) -> FolderPages:
     result.pages.sort(key=lambda page: os.fsencode(page[1]))
     result.skipped = +result.skipped
     return result
-
-
-def is_page_folder(folder: Path) -> bool:
-    """Return True if a folder has an index, or a page somewhere below it."""
-    if (folder / INDEX_FILE).exists():
-        return True
-    files = (Path(parent, name) for parent, _, names in os.walk(folder) for name in names)
-    return any(_skip_reason(path) is None for path in files)
 
 
 def _placeholder(path: Path) -> str:

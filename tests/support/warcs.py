@@ -48,6 +48,18 @@ def answer_records(url, body, status=200, headers=HTML, date=DATE, method=None):
     return [record("request", url, request, date=date, more={"WARC-Concurrent-To": answer_id}), answer]
 
 
+def arc_records(answers):
+    """Return the records of an ARC file: its own, and one for each URL with its body."""
+    about = b"1 0 Example\nURL IP-address Archive-date Content-type Archive-length\n"
+    head = f"filedesc://a.arc 0.0.0.0 20260301120000 text/plain {len(about)}\n".encode()
+    records = [head + about + b"\n"]
+    for url, body in answers:
+        (warc_record,) = answer_records(url, body)
+        block = warc_record.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n\r\n")
+        records.append(f"{url} 192.0.2.1 20260301120000 text/html {len(block)}\n".encode() + block + b"\n")
+    return records
+
+
 def record(kind, url, block, *, date=DATE, media_type=None, more=None):
     """Return a WARC record."""
     stated = {

@@ -41,14 +41,14 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         return "INPUT... --out FOLDER [options]"
 
     def short_desc(self) -> str:
-        return "Clean WARC and Parquet files of any size into Parquet tables, on this machine or on Ray"
+        return "Clean archives of any size and format into Parquet tables, on this machine or on Ray"
 
     def long_desc(self) -> str:
         return (
             "Clean the pages of archives as `scrapy crawl archive` does, and write them to the tables pages, blocks, "
-            "sightings and rejected in the folder --out. INPUT is a WARC or WET file, a Parquet file with the columns "
-            "url and html, a folder or glob of such files, a folder of saved pages, or a list of paths (.paths, .txt, "
-            "also .gz), here or at a URL that fsspec opens. See docs/scale.md."
+            "sightings and rejected in the folder --out. INPUT is a WARC, WET, ARC or WACZ file, a Parquet or JSON "
+            "lines file with the columns url and html, a saved page, a folder or glob of these, or a list of paths "
+            "(.paths, .txt, also .gz), here or at a URL that fsspec opens. See docs/scale.md."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -93,7 +93,8 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         super().process_options(args, opts)
         if not args:
             raise UsageError(
-                "INPUT is missing: name a WARC or Parquet file, a folder, a glob or a list", print_help=False
+                "INPUT is missing: name an archive, a Parquet or JSON lines file, a folder, a glob or a list",
+                print_help=False,
             )
         if not opts.out:
             raise UsageError("--out is missing: name a folder for the tables", print_help=False)

@@ -1,8 +1,10 @@
 """A batch job: its tables, and a job that is continued; test_engine.py has what it survives."""
 
 import gzip
+import json
 from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile
 
 import fsspec
 import pytest
@@ -10,7 +12,7 @@ from archive_crawl import crawl
 from batch_jobs import SHARED, options, pages, rows, settings
 from pyarrow import parquet
 from sqlalchemy import create_engine, text
-from warcs import article, paragraph, write_warc
+from warcs import DATE, arc_records, article, paragraph, write_warc
 
 from crawler.batch import engine as engines
 from crawler.batch.job import _JOB_FILE, BatchOptions, run_batch
@@ -132,6 +134,39 @@ def test_a_damaged_description_is_named(tmp_path, archives):
     (tmp_path / "out" / _JOB_FILE).write_text("{}")
     with pytest.raises(BatchError, match=f"{_JOB_FILE} in .* is damaged"):
         run_batch(options(tmp_path, archives, resume=True))
+
+
+OWN = {"source", "place", "first_seen"}  # saved pages have no date
+
+
+def test_every_format_of_the_same_pages_gives_the_same_tables(tmp_path):
+    answers = [(url, body.replace("<title>", '<meta charset="utf-8"><title>')) for url, body in pages(0, 30)]
+    inputs = {name: tmp_path / name for name in ("warc.warc.gz", "arc.arc.gz", "wacz.wacz", "lines.jsonl.gz", "html")}
+    write_warc(inputs["warc.warc.gz"], answers)
+    inputs["arc.arc.gz"].write_bytes(b"".join(map(gzip.compress, arc_records(answers))))
+    with ZipFile(inputs["wacz.wacz"], "w") as archive:
+        archive.write(inputs["warc.warc.gz"], "archive/data.warc.gz")
+    objects = ({"url": url, "html": body, "date": DATE} for url, body in answers)
+    inputs["lines.jsonl.gz"].write_bytes(gzip.compress("".join(f"{json.dumps(row)}\n" for row in objects).encode()))
+    inputs["html"].mkdir()
+    index = ["url\tfile"]
+    for number, (url, body) in enumerate(answers):
+        (inputs["html"] / f"{number}.html").write_text(body)
+        index.append(f"{url}\t{number}.html")
+    (inputs["html"] / "index.tsv").write_text("\n".join(index))
+    tables = {}
+    for name, path in inputs.items():
+        folder = tmp_path / f"job-{name}"
+        folder.mkdir()
+        run_batch(options(folder, path))
+        tables[name] = [
+            [{key: row[key] for key in row if key not in OWN} for row in rows(folder / "out", table)]
+            for table in ("pages", "blocks", "sightings")
+        ]
+    first = tables.pop("warc.warc.gz")
+    assert len(first[0]) == 30
+    for name, values in tables.items():
+        assert values == first, name
 
 
 def test_the_result_is_that_of_a_crawl_of_the_archive(tmp_path):

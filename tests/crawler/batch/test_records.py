@@ -1,6 +1,8 @@
 """Input files, and the answers in them."""
 
 import gzip
+import json
+import sys
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -9,17 +11,22 @@ from pyarrow import parquet
 from warcs import article, paragraph, record, write_warc
 
 from crawler.batch.filters import Filtered, RecordFilter
-from crawler.batch.inputs import InputFile, InputKind
+from crawler.batch.inputs import find_inputs
 from crawler.batch.records import read_records
 from crawler.errors import InputError
-from crawler.fetching.answers import Answer, OtherRequests, Passed, PassedRecord
+from crawler.fetching.answers import Answer, LostAnswer, OtherRequests, Passed, PassedRecord
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 PAGE = article("Storm", paragraph(1))
 LIMIT = 1_000_000
 
 
 def read(path, records=RecordFilter(), others=None):  # noqa: B008 — frozen
-    file = InputFile(0, str(path), InputKind.PARQUET if path.suffix == ".parquet" else InputKind.WARC, 0)
+    (file,) = find_inputs([str(path)])
     return list(read_records(file, records, LIMIT, others or OtherRequests()))
 
 
@@ -60,6 +67,54 @@ def test_the_lines_of_a_wet_file_are_paragraphs(tmp_path):
     path.write_bytes(gzip.compress(document))
     ((_, body),) = answers(read(path))
     assert b"<p>First &lt;line&gt;</p>\n<p>Second</p>" in body
+
+
+def lines(*rows):
+    return "".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"), [("a.jsonl", bytes), ("a.ndjson.gz", gzip.compress), ("a.jsonl.zst", zstd.compress)]
+)
+def test_the_objects_of_json_lines_are_answers(tmp_path, name, pack):
+    path = tmp_path / name
+    row = {"url": "https://a.example/1", "html": PAGE, "date": "2026-03-01T12:00:00Z", "more": [1]}
+    path.write_bytes(pack(lines(row, "", {"url": "https://a.example/2"}, "no JSON", {"url": 7, "html": PAGE}, row)))
+    records = read(path)
+    assert answers(records) == [("https://a.example/1", PAGE.encode())] * 2
+    assert records[0].at == datetime(2026, 3, 1, 12, tzinfo=UTC)
+    assert [(record.reason, record.place.offset) for record in records if isinstance(record, PassedRecord)] == [
+        (Passed.OTHER, 1),
+        (LostAnswer.UNREADABLE, 2),
+        (LostAnswer.UNREADABLE, 3),
+    ]
+
+
+def test_a_very_long_line_is_lost_alone(tmp_path):
+    path = tmp_path / "a.jsonl"
+    row = {"url": "https://a.example/1", "html": PAGE}
+    path.write_bytes(
+        lines({"url": "https://a.example/0", "html": "x" * 7 * LIMIT}, row, {**row, "html": "y" * 2 * LIMIT})
+    )
+    records = read(path)
+    assert [type(record).__name__ for record in records] == ["PassedRecord", "Answer", "Answer"]
+    assert len(records[2].body) == LIMIT + 1
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.zst"])
+def test_a_packed_file_that_is_cut_is_named(tmp_path, name):
+    path = tmp_path / name
+    pack = gzip.compress if name.endswith(".gz") else zstd.compress
+    path.write_bytes(pack(lines({"url": "https://a.example/1", "html": PAGE}) * 2_000)[:-20])
+    with pytest.raises(InputError, match="cannot be read to its end"):
+        read(path)
+
+
+def test_a_file_of_another_format_is_named(tmp_path):
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(b"no gzip")
+    with pytest.raises(InputError, match="cannot be read to its end"):
+        read(path)
 
 
 def test_the_rows_of_a_parquet_file_are_answers(tmp_path):
