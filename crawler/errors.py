@@ -63,6 +63,10 @@ class ExportError(CrawlerError):
     """An export cannot be written, or cannot start from its cursor."""
 
 
+class MiningError(CrawlerError):
+    """Documents cannot be mined: too few, without the column that is asked for, or in a file that is no export."""
+
+
 class BatchError(CrawlerError):
     """A batch job cannot read its input, or cannot write or continue its output."""
 

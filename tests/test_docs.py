@@ -37,6 +37,7 @@ ELSEWHERE = {
     "scrapy crawl news -a site=www.example.org": "spiders/test_news.py",
     "scrapy crawl archive -s REPLAY=saved-pages/ -s PAGES_MIN=500": "examples/test_spidermon.py",
     "python -m cleaning page.html": "cleaning/test_main.py",
+    "scrapy mine": "crawler/commands/mining/test_mine.py",
     "python -m crawler.config > docs/settings.md": "crawler/test_config.py",
     "-s RENDER=true": "test_render.py",
     "-s PROFILE=vce": "test_render.py",

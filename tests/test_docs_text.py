@@ -31,6 +31,7 @@ PYTHON_ELSEWHERE = {
     "adapters.md": "cleaning/adapters/test_tables.py",
     "any-project.md": "test_wheel.py",
     "export.md": "examples/test_export.py",
+    "mining.md": "crawler/mining/test_classification.py",
 }
 SCRIPTS = {"export.md": "examples/test_export.py"}
 CRAWL = (ROOT / "docs" / "crawl.md").read_text("utf-8")

@@ -28,11 +28,14 @@ PRONOUNS = frozenset("found one each some shown made asked given settled its pas
 # Words of modules' names that mean here what they mean elsewhere; each letter begins a line.
 PLAIN_WORDS = frozenset(
     """
-    ablation adapters addon addresses alerts annotate annotations answers api app arguments article author authors
+    ablation adapters addon addresses alerts annotate annotations answers api app arc arguments article author
+    authors
     backend base blocks blocksieve board browser build
-    calibration candidates card changes check chunks classifier columns compare comparison completion config context
-    copies corpus correct
-    database datatrove date decide default demo descriptions detection diff discovery domains draft drafts draw dropped
+    calibration candidates card changes check chunks classification classifier clustering columns compare comparison
+    completion config context
+    copies corpus correct counts
+    database datatrove date decide default demo descriptions detection diff discovery documents domains draft drafts
+    draw dropped
     editing elements embedded env errors exit explain explanation export exposition extract
     facets failures feed feeds fetch fetching fields file files filter filters finish fit folds footnotes formats
     form formulas fragment
@@ -41,15 +44,15 @@ PLAIN_WORDS = frozenset(
     index initdb inline input inputs
     jobs
     language languages lazy limit live load locks
-    many markdown markup members metrics middlewares migrations model models monitoring
+    many markdown markup members metrics middlewares migrations mine mining model models monitoring
     names native network
     options output overview
     parallel pauses postgresql preview processing progress prose proxy prune
     queries query quotes
     reading record records redact redirects regression render rendering reports requests response retry revalidation
-    routes rows run
+    results routes rows run
     schedule scheduler search segments serialize serve shipped sources sqlite states status step steps storage summary
-    tables teaching terminal throttling title titles training truth
+    tables teaching term terminal throttling title titles training trends truth
     upgrade urls
     values views visibility
     warc web word work worker workers

@@ -1,13 +1,15 @@
 """Pictures of the web page and of `make demo`, and what axe-core says of each page.
 
     python tests/research/pictures.py demo docs/pictures
+    python tests/research/pictures.py mine docs/pictures
     python tests/research/pictures.py story docs/pictures
     python tests/research/pictures.py teach docs/pictures
     python tests/research/pictures.py pages FOLDER [--database URL]
 
 `demo` runs the demo in a terminal of its own and writes demo.svg, a recording that moves, and pictures of the web page
-over its database. `story` shows a made-up news page beside its blocks, in light and dark. `teach` corrects a page of a
-made-up site in the browser. All pictures in docs/pictures come from these three. `pages` takes each page of a database,
+over its database. `mine` makes the reports of `scrapy mine` on the demo's pages. `story` shows a made-up news page
+beside its blocks, in light and dark. `teach` corrects a page of a made-up site in the browser. All pictures in
+docs/pictures come from these four. `pages` takes each page of a database,
 at the width of a phone and at 1,400 pixels, in light and dark colours, and writes axe.json with what axe-core finds; it
 ends with exit code 1 if a page has one, or does not fit. They need Chromium and the extra `dev`.
 """
@@ -181,6 +183,21 @@ def show_demo(folder):
             page.screenshot(path=folder / "original.png")
 
 
+def show_mining(folder):
+    """Write pictures of the reports of `scrapy mine` on the pages of the demo."""
+    tasks = {"mine-classes": ["classify"], "mine-topics": ["cluster"]}
+    with tempfile.TemporaryDirectory(prefix="blocksieve-") as place, opened_browser() as browser:
+        subprocess.run([sys.executable, "-m", "crawler.demo.run"], check=True, stdout=subprocess.DEVNULL, cwd=place)
+        page = browser.new_page(viewport={"width": 1_200, "height": 900})
+        environment = os.environ | {"SCRAPY_SETTINGS_MODULE": "crawler.settings"}
+        database = ["-s", f"DATABASE_URL=sqlite:///{place}/blocks.db"]
+        for name, task in tasks.items():
+            command = [sys.executable, "-m", "scrapy", "mine", *task, "--html", f"{place}/{name}.html", *database]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=place, env=environment)
+            page.goto(f"file://{place}/{name}.html")
+            page.screenshot(path=folder / f"{name}.png")
+
+
 def show_teaching(folder):
     """Write pictures of how a page of a made-up site is corrected in the browser, step by step."""
     with tempfile.TemporaryDirectory(prefix="blocksieve-") as place:
@@ -281,7 +298,7 @@ def examine(page):
     return {"axe": engine, "violations": violations, "passes": len(report["passes"]), "too_wide": max(0, too_wide)}
 
 
-SHOWS = {"demo": show_demo, "story": show_story, "teach": show_teaching}
+SHOWS = {"demo": show_demo, "mine": show_mining, "story": show_story, "teach": show_teaching}
 
 
 def choose_paths(site):

@@ -1,0 +1,1 @@
+"""`scrapy mine`: classes, topics, patterns and trends of what is stored."""

@@ -1,0 +1,112 @@
+"""The documents that are mined: pages or blocks of a database or of an export."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+
+from crawler.errors import MiningError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from crawler.reading import Corpus
+
+Unit = Literal["pages", "blocks"]
+
+# A page without a date counts in the week in which it was first seen.
+_DATE_COLUMNS = ("published", "first_seen")
+_TEXT_COLUMNS = ("title", "text")
+_LONG_COLUMNS = frozenset({"text", "markdown"})
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A page or a block: its id, address and text; `columns` has what else describes it, by which it can be labelled.
+
+    `text` begins with the title of a page. `moment` is its date, or when it was first seen; None if neither is known.
+    """
+
+    id: int
+    url: str
+    title: str | None
+    text: str = field(repr=False)
+    columns: Mapping[str, Any] = field(repr=False)
+    moment: datetime | None = None
+
+    def label(self, by: str, level: int | None = None) -> str | None:
+        """Return the value of a column, None if there is none; the first `level` parts of a path."""
+        value = self.columns.get(by)
+        if value is None or level is None:
+            return None if value is None else str(value)
+        separator = next((sign for sign in ("/", ":", ">") if sign in str(value)), None)
+        return str(value) if separator is None else separator.join(str(value).split(separator)[:level])
+
+
+def read_documents(
+    corpus: Corpus, unit: Unit = "pages", *, site: str | None = None, language: str | None = None
+) -> list[Document]:
+    """Return the pages of a database with their texts, or its blocks, in order of their ids.
+
+    A block belongs to the page on which it was found first, and site boilerplate is left out. The filters are those of
+    `Corpus.pages`.
+    """
+    rows: Iterable[Any] = (corpus.pages if unit == "pages" else corpus.blocks)(site=site, language=language)
+    return list(_documents((row._asdict() for row in rows), with_title=unit == "pages"))
+
+
+def read_export(path: str | Path) -> list[Document]:
+    """Return the rows of an export of pages or blocks (Parquet, JSON lines, CSV); rows that are gone are left out.
+
+    Raises MiningError for a file that is none.
+    """
+    frame = _read_table(Path(path))
+    missing = {"id", "url", "text"}.difference(frame.columns)
+    if missing:
+        raise MiningError(
+            f"{str(path)!r} has no column {min(missing)!r}; mine an export of pages or blocks (scrapy export)"
+        )
+    if "change" in frame.columns:
+        frame = frame[frame["change"] != "gone"]
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return list(_documents(rows, with_title="position" not in frame.columns))
+
+
+def _read_table(path: Path) -> pd.DataFrame:
+
+    name = path.name.lower()
+    try:
+        if name.endswith(".parquet"):
+            return pd.read_parquet(path)
+        if name.endswith((".jsonl", ".jsonl.gz")):
+            return pd.read_json(path, lines=True, dtype=False)
+        if name.endswith(".csv"):
+            frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
+            # `scrapy export` puts a quote before a text that a spreadsheet would take for a formula.
+            return frame.assign(**{name: frame[name].str.removeprefix("'") for name in _TEXT_COLUMNS if name in frame})
+    except (OSError, ValueError) as error:
+        raise MiningError(f"{str(path)!r} cannot be read: {error}") from error
+    raise MiningError(f"{str(path)!r} is no export; its name must end in .parquet, .jsonl, .jsonl.gz or .csv")
+
+
+def _documents(rows: Iterable[Mapping[str, Any]], *, with_title: bool) -> Iterator[Document]:
+    for row in rows:
+        title = row.get("title")
+        text = f"{title}\n{row['text']}" if with_title and title else row["text"] or ""
+        columns = {name: value for name, value in row.items() if name not in _LONG_COLUMNS}
+        yield Document(int(row["id"]), row["url"], title, text, columns, _moment(row))
+
+
+def _moment(row: Mapping[str, Any]) -> datetime | None:
+    for name in _DATE_COLUMNS:
+        value = row.get(name)
+        try:
+            moment = datetime.fromisoformat(str(value))
+        except ValueError:
+            continue  # a month or a year alone names no week
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return None
