@@ -37,7 +37,7 @@ ELSEWHERE = {
     "scrapy crawl news -a site=www.example.org": "spiders/test_news.py",
     "scrapy crawl archive -s REPLAY=saved-pages/ -s PAGES_MIN=500": "examples/test_spidermon.py",
     "python -m cleaning page.html": "cleaning/test_main.py",
-    "scrapy mine": "crawler/commands/mining/test_mine.py",
+    "scrapy mine": "crawler/commands/test_mine.py",
     "python -m crawler.config > docs/settings.md": "crawler/test_config.py",
     "-s RENDER=true": "test_render.py",
     "-s PROFILE=vce": "test_render.py",
@@ -46,7 +46,7 @@ ELSEWHERE = {
     "scrapy batch s3://bucket/archives/": "test_deploy.py",
     "scrapy import cleaned/": "crawler/batch/test_load.py",
     "datasette blocks.db": "test_datasette.py",
-    "scrapy serve": "crawler/commands/test_serve.py",
+    "scrapy serve": "crawler/commands/serving/test_serve.py",
     "DATABASE_URL=sqlite:////var/lib/blocksieve/blocks.db /opt/blocksieve/bin/scrapyd": "test_deploy.py",
 }
 # The programs of others: what they name of ours is there.

@@ -44,14 +44,15 @@ PLAIN_WORDS = frozenset(
     index initdb inline input inputs
     jobs
     language languages lazy limit live load locks
-    many markdown markup members metrics middlewares migrations mine mining model models monitoring
+    many markdown markup mcp members metrics middlewares migrations mine mining model models monitoring
     names native network
     options output overview
     parallel pauses postgresql preview processing progress prose proxy prune
     queries query quotes
     reading record records redact redirects regression render rendering reports requests response retry revalidation
     results routes rows run
-    schedule scheduler search segments serialize serve shipped sources sqlite states status step steps storage summary
+    schedule scheduler search segments serialize serve server serving shipped sources sqlite states status step steps
+    storage summary
     tables teaching term terminal throttling title titles training trends truth
     upgrade urls
     values views visibility

@@ -97,7 +97,7 @@ def test_each_command_stands_in_the_table_and_among_the_entry_points():
     assert table.pop("import_tables") == "crawler.commands.archives.load:ImportCommand"
     assert stated == {name: f"blocksieve:{name}" for name in table}
     for name, place in table.items():
-        assert re.fullmatch(rf"crawler\.commands\.(?:archives\.|database\.|sites\.)?{name}:\w+", place)
+        assert re.fullmatch(rf"crawler\.commands\.(?:archives\.|database\.|serving\.|sites\.)?{name}:\w+", place)
         assert getattr(lazy, name)().short_desc()
 
 

@@ -13,7 +13,7 @@ import shown_pages
 from scrapy.settings import Settings
 from web_answers import VIEWS
 
-from crawler.commands.serve import listen, make_server
+from crawler.commands.serving.serve import listen, make_server
 from crawler.storage.database import opened_engine
 from crawler.web.app import make_app
 from crawler.web.guard import Access

@@ -1,1 +1,0 @@
-"""`scrapy mine`: classes, topics, patterns and trends of what is stored."""

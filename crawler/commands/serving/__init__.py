@@ -1,0 +1,1 @@
+"""Commands that serve the database: to browsers, and to assistants."""
