@@ -37,8 +37,8 @@ PLAIN_WORDS = frozenset(
     database datatrove date decide default demo descriptions detection diff discovery documents domains draft drafts
     draw dropped
     editing elements embedded env errors exit explain explanation export exposition extract
-    facets failures feed feeds fetch fetching fields file files filter filters finish fit folds footnotes formats
-    form formulas fragment
+    facets failures feed feedback feeds fetch fetching fields file files filter filters finish fit folds footnotes
+    form formats formulas fragment
     grid ground guard
     handler
     index initdb inline input inputs

@@ -19,6 +19,7 @@ from scrapy.exceptions import UsageError
 
 from cleaning.declare import day
 from crawler.commands.base import BlocksieveCommand
+from crawler.reading.feedback import search_like
 from crawler.reading.search import Rank, search
 from crawler.reading.search_filters import SEARCH_KINDS, SearchFilters
 from crawler.storage.database import read_transaction
@@ -43,8 +44,8 @@ _BRACKETS = ("[", "]")  # for files, and for terminals without colours
 class SearchCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
         return (
-            "QUERY [--rank priority|density|bm25] [--site SITE] [--section NAME] [--language CODE] [--since DATE] "
-            "[--kind KIND] ..."
+            "QUERY [--rank priority|density|bm25] [--like BLOCK] [--site SITE] [--section NAME] [--language CODE] "
+            "[--since DATE] [--kind KIND] ..."
         )
 
     def short_desc(self) -> str:
@@ -63,9 +64,15 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
         parser.add_argument(
             "--rank",
             choices=[rank.value for rank in Rank],
-            default=Rank.PRIORITY.value,
             help="the block's priority times the share of its words that match, that share alone, or BM25 (default: "
             "priority)",
+        )
+        parser.add_argument(
+            "--like",
+            type=int,
+            action="append",
+            metavar="BLOCK",
+            help="blocks like the one with this number, the most similar first; repeatable, and QUERY may be left out",
         )
         parser.add_argument("--site", help="registered domain, host:port, or any URL of the site")
         parser.add_argument("--section", metavar="NAME", help="section, as the pages state it")
@@ -85,7 +92,12 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
         unknown = [arg for arg in args if arg.startswith("--") or (arg.startswith("-") and " " not in arg)]
         if unknown:
             raise UsageError(f"unknown option: {unknown[0]}", print_help=False)
-        if len(args) != 1:
+        if opts.like and opts.rank is None:
+            opts.rank = Rank.BM25.value
+        opts.rank = opts.rank or Rank.PRIORITY.value
+        if opts.like and opts.rank != Rank.BM25:
+            raise UsageError(f"--rank is {opts.rank!r}, but blocks like others are ranked by bm25", print_help=False)
+        if len(args) != 1 and not (opts.like and not args):
             number = "no query" if not args else f"{len(args)} arguments"
             raise UsageError(f"{number}; a query is one argument: scrapy search 'two words'", print_help=False)
         if not 1 <= opts.limit <= _PAGES_MAX:
@@ -98,7 +110,7 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         try:
-            self.exitcode = run_command(lambda: self._search(args[0], opts))
+            self.exitcode = run_command(lambda: self._search("".join(args), opts))
             sys.stdout.flush()
         except BrokenPipeError:
             # The reader stopped early (`| head`). Discard the rest, which the interpreter flushes when it exits.
@@ -113,7 +125,10 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
 
     def _search(self, query: str, opts: argparse.Namespace) -> None:
         with self.database() as engine, read_transaction(engine) as connection:
-            pages = search(connection, query, rank=Rank(opts.rank), filters=opts.filters, limit=opts.limit)
+            if opts.like:
+                pages = search_like(connection, opts.like, query, filters=opts.filters, limit=opts.limit)
+            else:
+                pages = search(connection, query, rank=Rank(opts.rank), filters=opts.filters, limit=opts.limit)
             if not pages and opts.filters.site is not None:
                 expect_site(connection, opts.filters.site)
         if opts.format == "json":

@@ -30,6 +30,7 @@ from crawler.reading.export_rows import (
     RowFilter,
     read_rows,
 )
+from crawler.reading.feedback import search_like
 from crawler.reading.search import Rank, search
 from crawler.reading.search_filters import SearchFilters
 from crawler.storage.database import open_engine, read_transaction
@@ -246,6 +247,23 @@ class Corpus:
         chosen_filters = filters or SearchFilters()
         return self._rows(
             lambda connection: iter(search(connection, query, rank=chosen_rank, filters=chosen_filters, limit=limit)),
+            _HIT_COLUMNS,
+            _hit_records,
+        )
+
+    def related(
+        self,
+        block_ids: Sequence[int],
+        query: str = "",
+        *,
+        filters: SearchFilters | None = None,
+        limit: int = 10,
+    ) -> CorpusRows[FoundPage]:
+        """Return at most `limit` pages with blocks like these, the most similar first (`search_like`)."""
+        ids = list(block_ids)
+        chosen_filters = filters or SearchFilters()
+        return self._rows(
+            lambda connection: iter(search_like(connection, ids, query, filters=chosen_filters, limit=limit)),
             _HIT_COLUMNS,
             _hit_records,
         )

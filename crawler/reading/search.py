@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import bindparam, select, text
 
-from cleaning.terms import is_unspaced, token_spans
+from cleaning.terms import Phrase, is_unspaced, token_spans
 from crawler.reading.facets import COUNTED_TEXTS, SearchCounts, count_matches
 from crawler.reading.query_language import Query, parse_query
 from crawler.reading.search_filters import TITLE_KIND, PageCriteria, SearchFilters, SqlText
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
-    from cleaning.terms import Phrase, TokenSpan
+    from cleaning.terms import TokenSpan
 
 _ALL_PAGES = SearchFilters()
 
@@ -117,7 +117,7 @@ class FoundPage:
 
 def search(
     connection: Connection,
-    query: str,
+    query: str | Query,
     *,
     rank: Rank = Rank.PRIORITY,
     filters: SearchFilters = _ALL_PAGES,
@@ -169,10 +169,10 @@ class _SearchResult:
 
 
 def _search(
-    connection: Connection, query: str, rank: Rank, filters: SearchFilters, limit: int, least: int = 0
+    connection: Connection, query: str | Query, rank: Rank, filters: SearchFilters, limit: int, least: int = 0
 ) -> _SearchResult:
     """Search; `least` texts are ranked at least, if so many match."""
-    parsed = parse_query(query)
+    parsed = query if isinstance(query, Query) else parse_query(query)
     matcher = _MATCHERS[connection.dialect.name]
     criteria = PageCriteria.of(filters, _title_condition(matcher, parsed))
     of_kind = filters.kind_condition(matcher.block_id)
@@ -313,6 +313,12 @@ _COLLECTION_SIZE = text(
     "SELECT CAST(coalesce(sum(blocks), 0) AS bigint), CAST(coalesce(sum(length), 0) AS bigint) FROM search_total"
 )
 
+# SQLite counts the rows of a table fast enough, and keeps no totals.
+_COUNT_BLOCKS = {
+    "sqlite": text("SELECT count(*) FROM block_tokens"),
+    "postgresql": text("SELECT coalesce(sum(blocks), 0) FROM search_total"),
+}
+
 _VECTOR = "array_to_tsvector(string_to_array(btrim(tokens), '  '))"
 
 
@@ -340,6 +346,14 @@ def best_blocks(
     rows = connection.execute(criteria.bound(f"{sql} ORDER BY 2 DESC, 1 LIMIT :most"), values)
     units = _RANK_UNITS if rank is Rank.BM25 else 1
     return [(row[0], row[1] / units) for row in rows]
+
+
+def count_blocks(connection: Connection, word: str | None = None) -> int:
+    """Return the number of blocks and titles in the index: of all, or of those with a word as the index spells it."""
+    if word is None:
+        return int(connection.execute(_COUNT_BLOCKS[connection.dialect.name]).scalar_one())
+    phrase = Phrase.read(word)
+    return 0 if phrase is None else _MATCHERS[connection.dialect.name].count(connection, Query(((phrase,),)))
 
 
 def _title_condition(matcher: Matcher, query: Query) -> SqlText | None:
@@ -372,6 +386,9 @@ class Matcher(Protocol):
     def titled(self, query: Query, name: str) -> SqlText:
         """Return a query for the ids of the pages whose title matches; its parameters begin with `name`."""
 
+    def count(self, connection: Connection, query: Query) -> int:
+        """Return the number of blocks and titles that match."""
+
 
 class SQLiteMatcher:
     """Uses FTS5 to find blocks and for BM25. For the density, occurrences are counted in the tokens."""
@@ -398,6 +415,10 @@ class SQLiteMatcher:
         condition = f"{TOKENS_INDEX} MATCH :{name} AND {self.block_id} < 0"
         return SqlText(f"SELECT -{self.block_id} FROM {TOKENS_INDEX} WHERE {condition}", {name: _fts5_query(query)})  # noqa: S608 — of constants
 
+    def count(self, connection: Connection, query: Query) -> int:
+        count = text(f"SELECT count(*) FROM {TOKENS_INDEX} WHERE {TOKENS_INDEX} MATCH :match")  # noqa: S608 — of constants
+        return int(connection.execute(count, {"match": _fts5_query(query)}).scalar_one())
+
 
 class PostgreSQLMatcher:
     """Uses a GIN index over tsvector to find blocks with the words. Phrases are then searched in the blocks' tokens."""
@@ -423,15 +444,18 @@ class PostgreSQLMatcher:
         sql = f"SELECT -{self.block_id} FROM block_tokens WHERE {condition.sql} AND {self.block_id} < 0"  # noqa: S608 — of constants
         return SqlText(sql, condition.values)
 
+    def count(self, connection: Connection, query: Query) -> int:
+        condition = _tsquery(query)
+        count = text(f"SELECT count(*) FROM block_tokens WHERE {condition.sql}")  # noqa: S608 — of constants
+        return int(connection.execute(count, condition.values).scalar_one())
+
     def _bm25(self, connection: Connection, query: Query) -> tuple[str, dict[str, Any]]:
         blocks, length = connection.execute(_COLLECTION_SIZE).one()
         values: dict[str, Any] = {"average": length / max(1, blocks)}
         parts = []
         phrases = [phrase for alternatives in query.wanted for phrase in alternatives]
         for number, phrase in enumerate(query.phrases):
-            condition = _tsquery(Query(((phrase,),)))
-            count = text(f"SELECT count(*) FROM block_tokens WHERE {condition.sql}")  # noqa: S608 — of constants
-            holding = connection.execute(count, condition.values).scalar_one()
+            holding = self.count(connection, Query(((phrase,),)))
             idf = max(_IDF_MIN, math.log((blocks - holding + 0.5) / (holding + 0.5)))
             values[f"idf_{number}"] = idf * phrases.count(phrase)
             count_sql = _occurrences_sql(f"pattern_{number}")

@@ -42,6 +42,15 @@ def test_json_on_a_server(scrapy, on_server):
     assert hit["excerpt"] == {"text": "a text of a.example", "hits": [[10, 19]]}
 
 
+def test_blocks_like_one_are_found_without_a_query(scrapy, database):
+    liked = scrapy("search", "--like", "1", "--format", "json")
+    assert (liked.returncode, liked.stderr) == (0, "")
+    assert [hit["block_id"] for page in json.loads(liked.stdout) for hit in page["hits"] if hit["block_id"] == 1] == []
+    unknown = scrapy("search", "text", "--like", "99")
+    assert (unknown.returncode, unknown.stdout) == (1, "")
+    assert "there is no block 99" in unknown.stderr
+
+
 def test_nothing_found_is_not_an_error(capsys):
     assert printed(capsys) == "Nothing found\n"
 
@@ -86,6 +95,7 @@ def test_a_malformed_query_is_one_sentence_on_stderr(scrapy, database, arguments
         (["one", "two"], "2 arguments; a query is one argument"),
         (["one", "--colour"], "unknown option: --colour"),
         (["one", "--rank", "date"], "invalid choice: 'date'"),
+        (["--like", "1", "--rank", "density"], "--rank is 'density', but blocks like others are ranked by bm25"),
         (["one", "--limit", "0"], "--limit is 0; it takes a number from 1 to 1,000"),
         (["one", "--since", "May"], "--since is 'May': it takes a date like 2024-05-31"),
     ],
