@@ -40,10 +40,10 @@ PLAIN_WORDS = frozenset(
     facets failures feed feedback feeds fetch fetching fields file files filter filters finish fit folds footnotes
     form formats formulas fragment
     grid ground guard
-    handler
+    handler haystack
     index initdb inline input inputs
     jobs
-    language languages lazy limit live load locks
+    langchain language languages lazy limit live llama load loaders locks
     many markdown markup mcp members metrics middlewares migrations mine mining model models monitoring
     names native network
     options output overview

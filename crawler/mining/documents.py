@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import pandas as pd
-
-from crawler.errors import MiningError
+from crawler.reading.export_file import read_export_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from crawler.reading import Corpus
 
@@ -20,7 +18,6 @@ Unit = Literal["pages", "blocks"]
 
 # A page without a date counts in the week in which it was first seen.
 _DATE_COLUMNS = ("published", "first_seen")
-_TEXT_COLUMNS = ("title", "text")
 _LONG_COLUMNS = frozenset({"text", "markdown"})
 
 
@@ -62,35 +59,10 @@ def read_documents(
 def read_export(path: str | Path) -> list[Document]:
     """Return the rows of an export of pages or blocks (Parquet, JSON lines, CSV); rows that are gone are left out.
 
-    Raises MiningError for a file that is none.
+    Raises ExportError for a file that is none.
     """
-    frame = _read_table(Path(path))
-    missing = {"id", "url", "text"}.difference(frame.columns)
-    if missing:
-        raise MiningError(
-            f"{str(path)!r} has no column {min(missing)!r}; mine an export of pages or blocks (scrapy export)"
-        )
-    if "change" in frame.columns:
-        frame = frame[frame["change"] != "gone"]
-    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    return list(_documents(rows, with_title="position" not in frame.columns))
-
-
-def _read_table(path: Path) -> pd.DataFrame:
-
-    name = path.name.lower()
-    try:
-        if name.endswith(".parquet"):
-            return pd.read_parquet(path)
-        if name.endswith((".jsonl", ".jsonl.gz")):
-            return pd.read_json(path, lines=True, dtype=False)
-        if name.endswith(".csv"):
-            frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
-            # `scrapy export` puts a quote before a text that a spreadsheet would take for a formula.
-            return frame.assign(**{name: frame[name].str.removeprefix("'") for name in _TEXT_COLUMNS if name in frame})
-    except (OSError, ValueError) as error:
-        raise MiningError(f"{str(path)!r} cannot be read: {error}") from error
-    raise MiningError(f"{str(path)!r} is no export; its name must end in .parquet, .jsonl, .jsonl.gz or .csv")
+    rows = list(read_export_rows(path))
+    return list(_documents(rows, with_title=not any("position" in row for row in rows[:1])))
 
 
 def _documents(rows: Iterable[Mapping[str, Any]], *, with_title: bool) -> Iterator[Document]:

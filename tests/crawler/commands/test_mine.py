@@ -70,7 +70,7 @@ def test_every_task_prints_its_tables(scrapy, url):
         (["trends", "--until", "yesterday"], 2, "--until is 'yesterday'"),
         (["cluster", "--out", "rows.xml"], 2, "it must end in .csv, .jsonl, .parquet"),
         (["cluster", "--from", "a.csv", "--site", "x.example"], 2, "are for a database, not for --from"),
-        (["cluster", "--from", "none.csv"], 1, "'none.csv' cannot be read"),
+        (["cluster", "--from", "none.csv"], 1, "'none.csv' cannot be read to its end"),
         (["cluster"], 1, "there is no database at"),
     ],
 )

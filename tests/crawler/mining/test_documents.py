@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from cleaned_pages import address, fill
 
-from crawler.errors import MiningError
+from crawler.errors import ExportError
 from crawler.mining import Document, read_documents, read_export
 from crawler.reading import open_database
 from crawler.reading.export import ExportRequest, write_export
@@ -72,5 +72,5 @@ def test_levels_of_labels(value, level, label):
 def test_another_file_is_named(tmp_path, name, content, message):
     if content is not None:
         (tmp_path / name).write_text(content)
-    with pytest.raises(MiningError, match=message):
+    with pytest.raises(ExportError, match=message):
         read_export(tmp_path / name)
