@@ -15,6 +15,7 @@ CrawlerError
 ├── BatchError     an input of a batch job cannot be read, or its output cannot be written or continued
 │   └── InputError          an input file of a batch job cannot be read
 ├── ExportError    an export cannot be written, or its cursor belongs to another database
+├── MiningError    documents cannot be mined: too few, or without the column that is asked for
 ├── QueryError     a search query cannot be parsed or is empty
 ├── NotStoredError the page, block or site that is asked for is not in the database
 ├── FrontierError  a request cannot be stored, or a stored one cannot be restored

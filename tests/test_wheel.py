@@ -353,6 +353,8 @@ def test_a_command_names_the_extra_that_it_needs(base_python, tmp_path):
         "batch page.html --out tables --engine ray": f"scrapy batch {more} 'blocksieve[cluster]' (",
         "import tables": f"scrapy import {more} 'blocksieve[batch]' (",
         "serve": f"scrapy serve {more} 'blocksieve[web]' (",
+        "mcp": f"scrapy mcp {more} 'blocksieve[mcp]' (",
+        "mine cluster": f"scrapy mine {more} 'blocksieve[mining]' (",
         "export blocks.parquet": "Parquet and tables need pyarrow: pip install 'blocksieve[parquet]' (",
         "explain page.html --method vce": "rendering needs scrapy-playwright, which is not installed: pip install "
         "'blocksieve[render]'",
