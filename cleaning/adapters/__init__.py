@@ -2,9 +2,10 @@
 
 extract.py    a function with the arguments and the answers of `trafilatura.extract`
 tables.py     functions for tables of pages: Ray Data and other readers of batches, pandas, Spark
+many.py       many pages in several processes, `cleaning.clean_many`
 datatrove.py  an extractor step of datatrove
 
-They clean in the process that calls them: no page has a limit of time or memory there but `max_bytes`. Only
+All but many.py clean in the process that calls them, and no page has a limit of time or memory but `max_bytes`. Only
 datatrove.py needs another library.
 """
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from crawler.errors import BatchError
+from crawler.reading.export_formats import arrow_schema
 from crawler.reading.export_rows import EXPORT_COLUMNS, EXPORT_VERSION, ExportContent
 from crawler.redact import redact_text
 
@@ -22,13 +23,10 @@ if TYPE_CHECKING:
 _GROUP_ROWS = 10_000
 _GROUP_CHARS = 16_000_000
 
-_KINDS = {"timestamp": pa.timestamp("us", "UTC"), "double": pa.float64()}
-
 
 def _exported(content: ExportContent) -> list[tuple[str, pa.DataType]]:
-    return [
-        (column.name, _KINDS.get(column.kind) or pa.type_for_alias(column.kind)) for column in EXPORT_COLUMNS[content]
-    ]
+    _, schema = arrow_schema(EXPORT_COLUMNS[content])
+    return [(field.name, field.type) for field in schema]
 
 
 _KEYS = [
@@ -66,7 +64,7 @@ _SIGHTINGS = [
     ("words", pa.int32()),
     ("score", pa.float64()),
     ("priority", pa.float64()),
-    ("first_seen", _KINDS["timestamp"]),
+    ("first_seen", pa.timestamp("us", "UTC")),
     ("distance", pa.int8()),
     ("exact", pa.bool_()),
     *_KEYS,

@@ -135,6 +135,7 @@ def _expand(source: str, base: str) -> Iterator[tuple[str, InputKind | None, int
         elif system.isdir(inner):
             yield from _expand_folder(system, inner)
         else:
+            system.info(inner)  # raises for a file that does not exist
             yield from _described(system, [inner])
 
 
@@ -156,8 +157,6 @@ def _described(system: Any, paths: Sequence[str]) -> Iterator[tuple[str, InputKi
         try:
             info = system.info(path)
         except FileNotFoundError:
-            if len(paths) == 1:
-                raise
             info = {"type": "file"}
         if info["type"] != "file":
             continue

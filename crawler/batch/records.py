@@ -6,7 +6,7 @@ import sys
 import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from w3lib.url import safe_url_string
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from crawler.batch.filters import RecordFilter
 
 _ROWS_PER_READ = 200
-# What JSON may write for a byte of a page: `\\u0001`.
+# JSON may write six bytes for one of a page, such as \u0001.
 _JSON_BYTES_PER_BYTE = 6
 _HTML = (("Content-Type", "text/html; charset=utf-8"),)
 _HTML_BYTES = (("Content-Type", "text/html"),)
@@ -52,6 +52,15 @@ _HTML_BYTES = (("Content-Type", "text/html"),)
 _COLUMNS = {"url": ("string", "binary"), "html": ("string", "binary"), "date": ("timestamp", "date", "string")}
 _TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _Row(NamedTuple):
+    """A row of a table of pages: a Parquet file or JSON lines."""
+
+    place: RecordPlace
+    url: bytes | None
+    html: bytes | None
+    date: datetime | None
 
 
 class _JsonRow(msgspec.Struct):
@@ -152,11 +161,7 @@ def _read_lines(file: BinaryIO, records: RecordFilter, max_bytes: int) -> Iterat
             continue
         url, html = (None if value is None else value.encode("utf-8", "replace") for value in (row.url, row.html))
         date = None if row.date is None else read_moment(row.date)
-        outcome = _check_row(number - 1, url, html, date, records)
-        if isinstance(outcome, str) and html is not None:
-            yield Answer(place, outcome, 200, _HTML, html[: max_bytes + 1], date)
-        elif isinstance(outcome, PassedRecord):
-            yield outcome
+        yield _read_row(_Row(place, url, html, date), _HTML, records, max_bytes)
 
 
 def _read_rows(file: BinaryIO, path: str, records: RecordFilter, max_bytes: int) -> Iterator[Answer | PassedRecord]:
@@ -175,11 +180,7 @@ def _read_rows(file: BinaryIO, path: str, records: RecordFilter, max_bytes: int)
             urls, pages = (batch.column(name).cast(pa.large_binary()).to_pylist() for name in ("url", "html"))
             dates = _read_dates(batch.column("date")) if "date" in kinds else [None] * len(urls)
             for url, html, date in zip(urls, pages, dates, strict=True):
-                outcome = _check_row(number, url, html, date, records)
-                if isinstance(outcome, str):
-                    yield Answer(RecordPlace(number), outcome, 200, headers, html[: max_bytes + 1], date)
-                else:
-                    yield outcome
+                yield _read_row(_Row(RecordPlace(number), url, html, date), headers, records, max_bytes)
                 number += 1
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputError(f"the input {path!r} cannot be read as a Parquet file to its end: {error}") from error
@@ -203,19 +204,20 @@ def _holds(kind: pa.DataType, *names: str) -> bool:
     return type_name.removeprefix("large_").removesuffix("_view").startswith(names)
 
 
-def _check_row(
-    number: int, url: bytes | None, html: bytes | None, date: datetime | None, records: RecordFilter
-) -> PassedRecord | str:
-    """Return the URL of a row, or why the row is not read."""
-    if url is None or html is None or not url.startswith((b"http://", b"https://")):
-        return PassedRecord(RecordPlace(number), Passed.OTHER)
-    address = url.decode("utf-8", "replace")
-    if reason := records.reject_address(address, date) or records.reject_answer(200, "text/html"):
-        return PassedRecord(RecordPlace(number), reason, address)
+def _read_row(
+    row: _Row, headers: tuple[tuple[str, str], ...], records: RecordFilter, max_bytes: int
+) -> Answer | PassedRecord:
+    """Return the page of a row, or why the row is not read."""
+    if row.url is None or row.html is None or not row.url.startswith((b"http://", b"https://")):
+        return PassedRecord(row.place, Passed.OTHER)
+    address = row.url.decode("utf-8", "replace")
+    if reason := records.reject_address(address, row.date) or records.reject_answer(200, "text/html"):
+        return PassedRecord(row.place, reason, address)
     try:
-        return safe_url_string(address)
+        url = safe_url_string(address)
     except ValueError:
-        return PassedRecord(RecordPlace(number), LostAnswer.NO_ADDRESS, address, is_lost=True)
+        return PassedRecord(row.place, LostAnswer.NO_ADDRESS, address, is_lost=True)
+    return Answer(row.place, url, 200, headers, row.html[: max_bytes + 1], row.date)
 
 
 def _read_dates(column: pa.Array) -> list[datetime | None]:

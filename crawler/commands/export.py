@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawler import urls
 from crawler.commands.base import BlocksieveCommand, add_markdown_options, markdown_form
 from crawler.errors import QueryError
 from crawler.monitoring.files import writable_path
@@ -101,17 +100,15 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
 
     def _export(self, output: _Output, opts: argparse.Namespace) -> None:
         config = self.config
-        site = None if opts.site is None else urls.parse_site(opts.site)
-        language = None if opts.language is None else opts.language.strip().lower()
         content = ExportContent.PAGES if opts.pages else ExportContent.BLOCKS
         content = ExportContent.CHUNKS if output.limits else content
         path = writable_path("OUT", output.name)
-        rows = RowFilter(site, language)
+        rows = RowFilter.read(opts.site, opts.language)
         request = ExportRequest(path, output.suffix, content, rows, opts.since, output.limits, output.markdown)
         with self.database() as engine, ProgressCounter("rows", config.progress) as counting:
             exported = write_export(engine, request, counting.show)
-            if site is not None and opts.since is None and not exported.rows:
-                _warn_if_unknown(engine, site)
+            if rows.site is not None and opts.since is None and not exported.rows:
+                _warn_if_unknown(engine, rows.site)
         if opts.json:
             print_json(asdict(exported))
         else:

@@ -1,7 +1,9 @@
 """A converter of Haystack: saved HTML pages become documents with their main text.
 
-converter = BlocksieveConverter(favour="precision")
-documents = converter.run(sources=["page.html"])["documents"]
+    converter = BlocksieveConverter(favour="precision")
+    documents = converter.run(sources=["page.html"])["documents"]
+
+It needs the extra `haystack`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.components.converters.utils import get_bytestream_from_source, normalize_metadata
 from haystack.dataclasses import ByteStream
 
-from cleaning import CleaningError, clean
+from cleaning import METHODS, CleaningError, clean
 from cleaning.options import Options
 from crawler.loaders.documents import cleaned_document
 
@@ -28,12 +30,13 @@ class BlocksieveConverter:
     """Converts HTML pages to documents; `options` are those of `clean`, and `method` cleans the pages.
 
     A page that cannot be read or cleaned is logged and left out, as Haystack's own converters do, and so is one
-    without main text. Raises OptionError for an unknown option.
+    without main text. Raises OptionError for an unknown method or option.
     """
 
     def __init__(self, method: str = "default", **options: Any) -> None:
         self.method = method
         self.options = options
+        METHODS.find(method)
         Options.read(options)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """A document loader of LangChain.
 
-loader = BlocksieveLoader.from_database("sqlite:///blocks.db", "chunks", chunk_words=200)
-for document in loader.lazy_load():
-print(document.id, document.metadata["url"], document.page_content)
+    loader = BlocksieveLoader.from_database("sqlite:///blocks.db", "chunks", chunk_words=200)
+    for document in loader.lazy_load():
+        print(document.id, document.metadata["url"], document.page_content)
+
+It needs the extra `langchain`.
 """
 
 from __future__ import annotations

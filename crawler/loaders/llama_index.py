@@ -1,9 +1,11 @@
 """A reader of LlamaIndex.
 
-reader = BlocksieveReader()
-documents = reader.load_data("sqlite:///blocks.db", "chunks", chunk_words=200)
-documents += reader.load_data("pages.parquet")
-documents += reader.load_data([("<p>The harbour was closed for three weeks.", "https://a.example/")])
+    reader = BlocksieveReader()
+    documents = reader.load_data("sqlite:///blocks.db", "chunks", chunk_words=200)
+    documents += reader.load_data("pages.parquet")
+    documents += reader.load_data([("<p>The harbour was closed for three weeks.", "https://a.example/")])
+
+It needs the extra `llama-index`.
 """
 
 from __future__ import annotations

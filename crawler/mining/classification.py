@@ -137,13 +137,11 @@ def _labelled(
 
 
 def _models() -> dict[str, Any]:
-
     linear = make_pipeline(TfidfTransformer(sublinear_tf=True), LogisticRegression(C=10, max_iter=1_000))
     return {"naive Bayes": MultinomialNB(), "linear": linear}
 
 
 def _splits(labels: Sequence[str], groups: list[str] | None, folds: int) -> list[tuple[Any, Any]]:
-
     if groups is None:
         return list(StratifiedKFold(folds, shuffle=True, random_state=_SEED).split(labels, labels))
     if len(set(groups)) < folds:
@@ -169,7 +167,6 @@ def _judge(
 
 
 def _score(name: str, labels: Sequence[str], predicted: Sequence[str], splits: Sequence[tuple[Any, Any]]) -> ModelScore:
-
     truth = np.array(labels)
     answers = np.array(predicted)
     figures = np.array(

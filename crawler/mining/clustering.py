@@ -105,12 +105,10 @@ def _vectors(counts: TermCounts) -> tuple[Any, np.ndarray[Any, Any]]:
 
 
 def _divide(vectors: np.ndarray[Any, Any], number: int) -> Any:
-
     return KMeans(number, n_init=_RUNS, random_state=_SEED).fit(vectors)
 
 
 def _silhouette(vectors: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]) -> float:
-
     size = _SAMPLED_MAX if len(labels) > _SAMPLED_MAX else None
     return float(silhouette_score(vectors, labels, metric="cosine", sample_size=size, random_state=_SEED))
 
@@ -118,7 +116,6 @@ def _silhouette(vectors: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]) -> 
 def _describe(
     counts: TermCounts, weights: Any, vectors: np.ndarray[Any, Any], model: Any, silhouettes: dict[int, float]
 ) -> Clustering:
-
     centres = model.cluster_centers_ / np.maximum(np.linalg.norm(model.cluster_centers_, axis=1, keepdims=True), 1e-12)
     sizes = np.bincount(model.labels_, minlength=len(centres))
     order = [int(old) for old in np.argsort(-sizes, kind="stable") if sizes[old]]

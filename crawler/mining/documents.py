@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from crawler.reading.export_file import read_export_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from crawler.reading import Corpus
@@ -53,7 +53,7 @@ def read_documents(
     `Corpus.pages`.
     """
     rows: Iterable[Any] = (corpus.pages if unit == "pages" else corpus.blocks)(site=site, language=language)
-    return list(_documents((row._asdict() for row in rows), with_title=unit == "pages"))
+    return list(map(_document, (row._asdict() for row in rows)))
 
 
 def read_export(path: str | Path) -> list[Document]:
@@ -61,16 +61,15 @@ def read_export(path: str | Path) -> list[Document]:
 
     Raises ExportError for a file that is none.
     """
-    rows = list(read_export_rows(path))
-    return list(_documents(rows, with_title=not any("position" in row for row in rows[:1])))
+    return list(map(_document, read_export_rows(path)))
 
 
-def _documents(rows: Iterable[Mapping[str, Any]], *, with_title: bool) -> Iterator[Document]:
-    for row in rows:
-        title = row.get("title")
-        text = f"{title}\n{row['text']}" if with_title and title else row["text"] or ""
-        columns = {name: value for name, value in row.items() if name not in _LONG_COLUMNS}
-        yield Document(int(row["id"]), row["url"], title, text, columns, _moment(row))
+def _document(row: Mapping[str, Any]) -> Document:
+    title = row.get("title")
+    is_page = "position" not in row
+    text = f"{title}\n{row['text']}" if is_page and title else row["text"] or ""
+    columns = {name: value for name, value in row.items() if name not in _LONG_COLUMNS}
+    return Document(int(row["id"]), row["url"], title, text, columns, _moment(row))
 
 
 def _moment(row: Mapping[str, Any]) -> datetime | None:

@@ -104,7 +104,7 @@ def find_patterns(
 
 def _frequent_terms(counts: TermCounts) -> tuple[Any, np.ndarray[Any, Any]]:
     """Return which document has which of the terms that most documents have, and the numbers of these terms."""
-    presence = counts.matrix > 0
+    presence = counts.presence
     frequencies = np.asarray(presence.sum(axis=0)).ravel()
     columns = np.sort(np.argsort(-frequencies, kind="stable")[:_TERMS_MAX])
     return presence[:, columns], columns
@@ -168,7 +168,6 @@ def _words(counts: TermCounts, numbers: Iterable[int]) -> tuple[str, ...]:
 
 
 def _collocations(counts: TermCounts, limit: int) -> list[Collocation]:
-
     # None keeps the last word of a document and the first one of the next apart.
     sequences = ([*sequence.tolist(), None] for sequence in counts.sequences)
     finder = BigramCollocationFinder.from_words(chain.from_iterable(sequences))

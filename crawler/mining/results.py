@@ -6,15 +6,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from jinja2 import PackageLoader
-from markupsafe import Markup
 
 from crawler.errors import MiningError
 from crawler.mining.classification import Classification
 from crawler.mining.clustering import Clustering
 from crawler.mining.patterns import Patterns
 from crawler.mining.trends import Trends
-from crawler.reports.inert_page import check_output, make_environment, read_style, write_page
+from crawler.reports.inert_page import check_output, render_page, write_page
 from crawler.terminal import count_of, make_console, make_table, printable
 
 if TYPE_CHECKING:
@@ -28,10 +26,10 @@ MiningResult = Classification | Clustering | Patterns | Trends
 
 OUT_SUFFIXES = (".csv", ".jsonl", ".parquet")
 _TEMPLATES = {
-    Classification: "classification.html.j2",
-    Clustering: "clustering.html.j2",
-    Patterns: "patterns.html.j2",
-    Trends: "trends.html.j2",
+    Classification: "classification",
+    Clustering: "clustering",
+    Patterns: "patterns",
+    Trends: "trends",
 }
 _MISTAKES_SHOWN = 50
 _PER_DOCUMENT = ("predictions", "members")
@@ -229,27 +227,19 @@ def write_rows(result: MiningResult, path: Path) -> int:
 def write_report(result: MiningResult, counts: TermCounts, path: Path, source: str) -> None:
     """Write a result as an HTML page with pictures. Raises CompareError if it cannot be written."""
     check_output(path)
-    environment = make_environment(PackageLoader("crawler.mining"))
-    environment.globals |= {
-        "style_sheet": Markup("").join(map(read_style, ("base.css", "report.css"))) + _read_own_style(),
-        "generator": Markup('<meta name="generator" content="blocksieve">'),
-        "spark": spark_points,
-        "plot": plot_points,
-        "heat": _heat,
-    }
-    document = environment.get_template(_TEMPLATES[type(result)]).generate(
+    document = render_page(
+        _TEMPLATES[type(result)],
+        "crawler.mining",
         result=result,
         source=source,
         facts=describe_counts(counts),
         mistakes=_mistakes(result),
         tables={table.title: table for table in result_tables(result)},
+        spark=spark_points,
+        plot=plot_points,
+        heat=_heat,
     )
     write_page(path, document)
-
-
-def _read_own_style() -> Markup:
-    loader = PackageLoader("crawler.mining")
-    return Markup(loader.get_source(make_environment(loader), "mining.css")[0])  # noqa: S704 — our own file
 
 
 def _mistakes(result: MiningResult) -> list[Any]:

@@ -53,13 +53,17 @@ class TermCounts:
     words: list[str]
     matrix: csr_array = field(repr=False)
     sequences: list[np.ndarray[Any, Any]] = field(repr=False)
+    read: int = 0
 
     @property
     def without_terms(self) -> int:
         """The number of documents that were left out because they have none of the terms."""
         return self.read - len(self.documents)
 
-    read: int = 0
+    @property
+    def presence(self) -> Any:
+        """Which document has which term: a sparse matrix of truth values."""
+        return self.matrix > 0
 
 
 def count_terms(
@@ -93,7 +97,6 @@ def _table(
     vocabulary: dict[str, int],
     surfaces: dict[str, Counter[str]],
 ) -> TermCounts:
-
     kept: list[Document] = []
     sequences: list[np.ndarray[Any, Any]] = []
     counts: list[Counter[int]] = []

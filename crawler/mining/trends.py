@@ -74,11 +74,13 @@ def find_trends(
             f"{recent:,} of those since; both must have some: choose other weeks"
         )
     series = _series(counts, [rows[monday] for monday in mondays])
-    rising = [
-        RisingTerm(word, weekly, _times(weekly, recent_weeks, recent, before), ratio)
-        for word, weekly in zip(counts.words, series, strict=True)
-        if (ratio := _ratio(weekly, recent_weeks, recent, before)) > _RATIO_MIN
-    ]
+    rising = []
+    for word, weekly in zip(counts.words, series, strict=True):
+        now = sum(weekly[-recent_weeks:])
+        earlier = sum(weekly[:-recent_weeks])
+        if (ratio := _ratio(now, recent, earlier, before)) > _RATIO_MIN:
+            times = ((now + 0.5) / (recent + 1)) / ((earlier + 0.5) / (before + 1))
+            rising.append(RisingTerm(word, weekly, times, ratio))
     rising.sort(key=lambda term: (-term.ratio, term.word))
     dated = Counter(monday is None for monday in moments)
     left_out = {"no_date": dated[True], "other_weeks": dated[False] - sum(sizes)}
@@ -91,22 +93,17 @@ def _monday(day: date) -> date:
 
 def _series(counts: TermCounts, weeks: Sequence[list[int]]) -> list[list[int]]:
     """Return for each term the number of documents of each week that have it."""
-    presence = counts.matrix > 0
+    presence = counts.presence
     columns = [np.asarray(presence[rows].sum(axis=0)).ravel().astype(int) for rows in weeks]
     series: list[list[int]] = np.stack(columns, axis=1).tolist()
     return series
 
 
-def _times(weekly: Sequence[int], recent_weeks: int, recent: int, before: int) -> float:
-    now = sum(weekly[-recent_weeks:])
-    earlier = sum(weekly[:-recent_weeks])
-    return ((now + 0.5) / (recent + 1)) / ((earlier + 0.5) / (before + 1))
+def _ratio(now: int, recent: int, earlier: int, before: int) -> float:
+    """Return Dunning's log-likelihood ratio of a term that has become more frequent, 0 for one that has not.
 
-
-def _ratio(weekly: Sequence[int], recent_weeks: int, recent: int, before: int) -> float:
-    """Return Dunning's log-likelihood ratio of a term that has become more frequent, 0 for one that has not."""
-    now = sum(weekly[-recent_weeks:])
-    earlier = sum(weekly[:-recent_weeks])
+    `now` of the `recent` documents have it, and `earlier` of those `before`.
+    """
     if now * before <= earlier * recent:
         return 0.0
     share = (now + earlier) / (recent + before)

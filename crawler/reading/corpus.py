@@ -128,7 +128,7 @@ class CorpusChunk(NamedTuple):
 
 
 class CorpusRows(Generic[RowT]):
-    """CorpusRows of a database: a value each when iterated, a table by `to_arrow`, `to_pandas` and `to_polars`.
+    """Rows of a database: a value each when iterated, a table by `to_arrow`, `to_pandas` and `to_polars`.
 
     They are read anew each time. A row may be several rows of the table: a page that a search found has one for each
     hit. The tables of no rows have all columns.
@@ -207,11 +207,11 @@ class Corpus:
 
         `site` is a registered domain, host:port or any URL of the site; `language` is a code such as "en".
         """
-        return self._exported(CorpusBlock, ExportContent.BLOCKS, _row_filter(site, language))
+        return self._exported(CorpusBlock, ExportContent.BLOCKS, RowFilter.read(site, language))
 
     def pages(self, *, site: str | None = None, language: str | None = None) -> CorpusRows[CorpusPage]:
         """Return the pages with their whole texts, in order of their ids; see `blocks` for the filters."""
-        return self._exported(CorpusPage, ExportContent.PAGES, _row_filter(site, language))
+        return self._exported(CorpusPage, ExportContent.PAGES, RowFilter.read(site, language))
 
     def chunks(
         self,
@@ -229,7 +229,7 @@ class Corpus:
         if size < 1 or not 0 <= overlap < size:
             raise ExportError(f"size is {size} and overlap {overlap}; 0 <= overlap < size must hold")
         limits = ChunkLimits(size, overlap, unit)
-        return self._exported(CorpusChunk, ExportContent.CHUNKS, _row_filter(site, language), limits)
+        return self._exported(CorpusChunk, ExportContent.CHUNKS, RowFilter.read(site, language), limits)
 
     def search(
         self,
@@ -245,10 +245,8 @@ class Corpus:
         """
         chosen_rank = Rank(rank)
         chosen_filters = filters or SearchFilters()
-        return self._rows(
-            lambda connection: iter(search(connection, query, rank=chosen_rank, filters=chosen_filters, limit=limit)),
-            _HIT_COLUMNS,
-            _hit_records,
+        return self._pages_with_hits(
+            lambda connection: search(connection, query, rank=chosen_rank, filters=chosen_filters, limit=limit)
         )
 
     def related(
@@ -262,10 +260,8 @@ class Corpus:
         """Return at most `limit` pages with blocks like these, the most similar first (`search_like`)."""
         ids = list(block_ids)
         chosen_filters = filters or SearchFilters()
-        return self._rows(
-            lambda connection: iter(search_like(connection, ids, query, filters=chosen_filters, limit=limit)),
-            _HIT_COLUMNS,
-            _hit_records,
+        return self._pages_with_hits(
+            lambda connection: search_like(connection, ids, query, filters=chosen_filters, limit=limit)
         )
 
     def changes(
@@ -303,6 +299,9 @@ class Corpus:
 
         return self._rows(read, _COPY_COLUMNS, _copy_records)
 
+    def _pages_with_hits(self, find: Callable[[Connection], list[FoundPage]]) -> CorpusRows[FoundPage]:
+        return self._rows(lambda connection: iter(find(connection)), _HIT_COLUMNS, _hit_records)
+
     def _exported(
         self,
         row_type: Callable[..., RowT],
@@ -339,10 +338,6 @@ def open_database(url: str, *, query_seconds: float = _QUERY_SECONDS) -> Corpus:
     database.
     """
     return Corpus(open_engine(url, must_exist=True, query_seconds=query_seconds))
-
-
-def _row_filter(site: str | None, language: str | None) -> RowFilter:
-    return RowFilter(_site(site), None if language is None else language.strip().lower())
 
 
 def _site(name: str | None) -> str | None:

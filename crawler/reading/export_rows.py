@@ -13,6 +13,7 @@ from sqlalchemy import select
 from xxhash import xxh32_hexdigest
 
 from cleaning.structure.chunks import Chunker
+from crawler import urls
 from crawler.errors import ExportError
 from crawler.storage.change_log import Horizon, changed_blocks, changed_pages
 from crawler.storage.page_columns import FIRST_COLUMNS, LATER_COLUMNS
@@ -31,6 +32,7 @@ from crawler.visit import MarkdownForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Self
 
     from sqlalchemy import CompoundSelect, FromClause, Select
     from sqlalchemy.engine import Connection, RowMapping
@@ -150,6 +152,13 @@ class RowFilter:
 
     site: str | None = None
     language: str | None = None
+
+    @classmethod
+    def read(cls, site: str | None, language: str | None) -> Self:
+        """Return the filter for a site and a language as people write them; raises QueryError as `parse_site` does."""
+        return cls(
+            None if site is None else urls.parse_site(site), None if language is None else language.strip().lower()
+        )
 
     def of(self, statement: Select[Any], table: FromClause) -> Select[Any]:
         """Return the statement with the filter's conditions on a table that has the columns `site` and `language`."""

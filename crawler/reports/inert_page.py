@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from crawler.errors import CompareError
@@ -42,9 +42,9 @@ def inert(value: object) -> Markup:
     return value if isinstance(value, Markup) else escape(_UNSAFE.sub("", str(value)))
 
 
-def render_page(template: str, **context: Any) -> Iterator[str]:
-    """Yield a page of this package's templates piece by piece."""
-    return _environment().get_template(f"{template}.html.j2").generate(context)
+def render_page(template: str, package: str = "crawler.reports", **context: Any) -> Iterator[str]:
+    """Yield a page piece by piece; its templates are those of a package, and ours that they extend."""
+    return _environment(package).get_template(f"{template}.html.j2").generate(context)
 
 
 def percent(share: float | None) -> str:
@@ -118,8 +118,9 @@ def read_style(name: str) -> Markup:
 
 
 @cache
-def _environment() -> Environment:
-    environment = make_environment(PackageLoader("crawler.reports"))
+def _environment(package: str) -> Environment:
+    packages = dict.fromkeys((package, "crawler.reports"))
+    environment = make_environment(ChoiceLoader([PackageLoader(name) for name in packages]))
     style_sheet = Markup("").join(map(read_style, ("base.css", "elements.css", "report.css")))
     environment.globals |= {"style_sheet": style_sheet, "generator": _GENERATOR}
     return environment

@@ -102,6 +102,15 @@ def test_every_file_of_a_mixed_folder_is_read_or_counted(tmp_path):
             read(file)
 
 
+def test_a_folder_of_one_link_that_leads_nowhere_is_read_and_found_missing(tmp_path):
+    (tmp_path / "lost.warc").symlink_to(tmp_path / "nowhere")
+    (file,) = find_inputs([str(tmp_path)])
+    with pytest.raises(InputError, match="does not exist"):
+        read(file)
+    with pytest.raises(InputError, match="does not exist"):
+        find_inputs([str(tmp_path / "lost.warc")])
+
+
 def test_a_page_alone_is_an_input(tmp_path):
     (tmp_path / "storm.htm").write_text(PAGE)
     (file,) = find_inputs([str(tmp_path / "storm.htm")])

@@ -29,3 +29,5 @@ def test_pages_become_documents_and_what_is_none_is_left_out(tmp_path, caplog):
 def test_an_unknown_option_is_refused():
     with pytest.raises(OptionError, match="did you mean 'favour'"):
         BlocksieveConverter(favor="recall")
+    with pytest.raises(OptionError, match="did you mean 'default'"):
+        BlocksieveConverter(method="defalt")
