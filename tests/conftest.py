@@ -95,6 +95,11 @@ def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="run only tests that start no process and need no server")
 
 
+def pytest_make_parametrize_id(config, val, argname):
+    """Name binary values by their parameter: packed ones state the time, and workers must agree on the names."""
+    return argname if isinstance(val, bytes) and not (val.isascii() and val.decode().isprintable()) else None
+
+
 def pytest_configure(config):
     quick = config.getoption("--quick")
     hypothesis.settings.load_profile("quick" if quick else "full")
