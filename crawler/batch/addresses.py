@@ -22,8 +22,8 @@ from xxhash import xxh32_intdigest, xxh64_intdigest
 from cleaning.terms import terms
 from crawler.batch.clean_file import cleaned_names
 from crawler.batch.columns import read_table
+from crawler.batch.duplicates.plan import DECISION
 from crawler.batch.output import partition_name, partition_names, read_partition, spread, write_partitions
-from crawler.batch.stages import DECISION
 from crawler.monitoring.exit_status import CANONICAL_STAT
 from crawler.storage.addresses import is_share_of_one_page
 from crawler.storage.tables import signed
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from crawler.batch.duplicates.plan import Plan
     from crawler.batch.output import OutputFolder, Rows
-    from crawler.batch.stages import Plan
 
 _SKETCH_TERMS = 256
 """The number of hashes that stand for the terms of a page."""

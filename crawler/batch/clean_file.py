@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from xxhash import xxh3_128_intdigest
+from xxhash import xxh3_128_hexdigest, xxh3_128_intdigest
 
 from crawler.batch.clean_record import CleanedRecord, RecordTask, RecordToClean
 from crawler.batch.columns import ADDRESSES, CLEANED_BLOCKS, PAGES, REJECTED, create_table
@@ -43,6 +43,8 @@ _UNREADABLE_FILE = "unreadable_file"
 
 _LOW_64_BITS = (1 << 64) - 1
 _NO_HASH = (None, None)
+# What is known of a page when all pages are cleaned.
+_UNDECIDED = dict.fromkeys(("doubted_canonical", "duplicate", "duplicate_of", "duplicate_bits"))
 _REPORTED_RECORDS = 100
 _TRANSIENT_STATUSES = frozenset({304, 408, 429})
 _SERVER_ERROR = 500
@@ -271,6 +273,7 @@ class _FileCleaner:
         self._pages += 1
         self._add_address(waiting, result, page_id)
         first_seen = answer.at or self._rules.default_date
+        text = "\n".join(result.blocks.text)
         counted = {
             "schema": EXPORT_VERSION,
             "change": RowChange.NEW.value,
@@ -278,10 +281,11 @@ class _FileCleaner:
             "first_seen": first_seen,
             "blocks": len(result.blocks),
             "words": sum(result.blocks.words),
-            "text": "\n".join(result.blocks.text),
+            "text": text,
             "source": self._file.path,
             "place": answer.place.offset,
-            "doubted_canonical": None,
+            "text_digest": xxh3_128_hexdigest(text.encode("utf-8", "surrogatepass")) if text else None,
+            **_UNDECIDED,
         }
         values = result.columns | counted
         self._tables.pages.add(tuple(values[name] for name in PAGES.names))

@@ -49,6 +49,10 @@ _PAGES = [
     ("page_fingerprint", pa.int64()),
     ("source", pa.string()),
     ("place", pa.int64()),
+    ("text_digest", pa.string()),
+    ("duplicate", pa.string()),
+    ("duplicate_of", pa.int64()),
+    ("duplicate_bits", pa.int8()),
 ]
 _BLOCKS = [*_exported(ExportContent.BLOCKS), *_KEYS]
 _SIGHTINGS = [

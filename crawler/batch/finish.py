@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from pyarrow import parquet
 
 from crawler.batch.clean_file import cleaned_names
 from crawler.batch.columns import BLOCKS, PAGES, SIGHTINGS, create_table, read_table
-from crawler.batch.stages import read_decisions, read_sightings
+from crawler.batch.duplicates.decisions import PageDuplicates
+from crawler.batch.duplicates.pages import read_repeats
+from crawler.batch.duplicates.stages import read_decisions, read_sightings
 from crawler.reading.export_rows import EXPORT_VERSION, RowChange
 from crawler.storage.page_columns import PAGE_COLUMN_NAMES
 from crawler.urls import url_key
@@ -18,10 +21,12 @@ from crawler.urls import url_key
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from crawler.batch.duplicates.plan import Plan
+    from crawler.batch.duplicates.stages import AddressDecisions
     from crawler.batch.output import OutputFolder
-    from crawler.batch.stages import AddressDecisions, Plan
 
 _ROWS_PER_READ = 5_000
+_EXACT, _NEAR = "exact", "near"
 _PAGE_COLUMNS = (*PAGE_COLUMN_NAMES, "first_seen")
 _KEPT_COLUMNS = (
     "position",
@@ -37,16 +42,17 @@ _KEPT_COLUMNS = (
 )
 
 
-def finish_range(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, int]:
+def finish_range(output: OutputFolder, plan: Plan, mode: PageDuplicates, range_number: int) -> dict[str, int]:
     """Write the tables of a range of input files, and return how many rows they have."""
     addresses = read_decisions(output, plan, range_number)
     sightings = read_sightings(output, plan, range_number) if plan.max_distance is not None else None
-    counts = {"pages": 0, "blocks": 0, "exact": 0, "near": 0}
+    repeats = None if mode is PageDuplicates.OFF else read_repeats(output, plan, mode, range_number)
+    counts = Counter({"pages": 0, "blocks": 0, "exact": 0, "near": 0, "exact_pages": 0, "near_pages": 0})
     for number in plan.files_of(range_number):
-        pages = _write_pages(output, number, addresses)
+        pages = _write_pages(output, number, addresses, repeats)
         stored = _write_blocks(output, number, pages, _KeptBlocks.read(output, number, addresses.repeated, sightings))
-        for name, count in (stored | {"pages": len(pages)}).items():
-            counts[name] += count
+        counts.update(stored | {"pages": len(pages)})
+        counts.update(f"{word}_pages" for word in pages["duplicate"].drop_null().to_pylist())
     return {f"stored/{name}": count for name, count in counts.items()}
 
 
@@ -55,8 +61,9 @@ def part_name(table: str, number: int) -> str:
     return f"{table}/part-{number:06}.parquet"
 
 
-def _write_pages(output: OutputFolder, number: int, addresses: AddressDecisions) -> pa.Table:
-    """Write the pages of an input file that count; return the columns that their blocks repeat."""
+def _write_pages(output: OutputFolder, number: int, addresses: AddressDecisions, repeats: Any) -> pa.Table:
+    """Write the pages of an input file that count; return their duplicates, and the columns that blocks repeat."""
+    names = ("id", "duplicate", *_PAGE_COLUMNS)
     parts = []
     with (
         output.open(cleaned_names(number)["pages"]) as file,
@@ -65,9 +72,10 @@ def _write_pages(output: OutputFolder, number: int, addresses: AddressDecisions)
         for batch in parquet.ParquetFile(file).iter_batches(_ROWS_PER_READ):
             ids = batch.column("id").to_numpy()
             kept = pa.Table.from_batches([batch]).filter(pa.array(~np.isin(ids, addresses.repeated)))
-            writer.add_table(_at_own_addresses(kept, addresses.doubted).cast(PAGES))
-            parts.append(kept.select(("id", *_PAGE_COLUMNS)))
-    return pa.concat_tables(parts) if parts else PAGES.empty_table().select(("id", *_PAGE_COLUMNS))
+            pages = _with_repeats(_at_own_addresses(kept, addresses.doubted), repeats)
+            writer.add_table(pages.cast(PAGES))
+            parts.append(pages.select(names))
+    return pa.concat_tables(parts) if parts else PAGES.empty_table().select(names)
 
 
 def _at_own_addresses(pages: pa.Table, doubted: NDArray[np.int64]) -> pa.Table:
@@ -81,6 +89,24 @@ def _at_own_addresses(pages: pa.Table, doubted: NDArray[np.int64]) -> pa.Table:
     }
     for name, values in columns.items():
         pages = pages.set_column(pages.schema.get_field_index(name), name, pa.array(values, pa.string()))
+    return pages
+
+
+def _with_repeats(pages: pa.Table, repeats: Any) -> pa.Table:
+    """Return the pages; those that repeat another one name it."""
+    if repeats is None or not len(repeats):
+        return pages
+    ids = pages["id"].to_numpy()
+    place = np.minimum(np.searchsorted(repeats["id"], ids), len(repeats) - 1)
+    own = repeats[place]
+    is_other = own["id"] != ids
+    columns = {
+        "duplicate": pa.array(np.where(own["exact"], _EXACT, _NEAR), mask=is_other),
+        "duplicate_of": pa.array(own["original"], mask=is_other),
+        "duplicate_bits": pa.array(own["bits"], mask=is_other | (own["bits"] < 0)),
+    }
+    for name, values in columns.items():
+        pages = pages.set_column(pages.schema.get_field_index(name), name, values)
     return pages
 
 

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from xxhash import xxh3_128_hexdigest
 
 from cleaning import METHODS
-from crawler.batch import addresses, stages
+from crawler.batch import addresses
 from crawler.batch.clean_file import CleaningRules, clean_file
 from crawler.batch.clean_record import RecordTask
-from crawler.batch.duplicates import BLOCKS_PER_TASK
+from crawler.batch.duplicates import pages, stages
+from crawler.batch.duplicates.decisions import BLOCKS_PER_TASK, PageDuplicates
+from crawler.batch.duplicates.minhash import MinHashRules
+from crawler.batch.duplicates.pages import PAGE_PREFIX
+from crawler.batch.duplicates.plan import Plan
+from crawler.batch.duplicates.stages import BAND_ROWS_MAX
 from crawler.batch.engine import Engine, LocalEngine, RayEngine, SerialEngine, Task
 from crawler.batch.filters import RecordFilter
 from crawler.batch.finish import finish_range
 from crawler.batch.inputs import InputFile, InputKind, find_inputs
 from crawler.batch.output import OutputFolder
-from crawler.batch.stages import BAND_ROWS_MAX, Plan
 from crawler.config import DIRECTIVE_SETTINGS
 from crawler.errors import BatchError, ConfigError
 from crawler.fetching.answers import LostAnswer
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
 _JOB_FILE = "batch.json"
 _SUMMARY_FILE = "summary.json"
 
-_VERSION = 2
+_VERSION = 3
 _MEGABYTE = 1_000_000
 _SETTINGS = (
     "CLEANING_METHOD",
@@ -75,7 +79,8 @@ class BatchOptions:
     `settings` are the settings of a crawl that cleaning reads, see `batch_settings`. `memory` limits the MB that a page
     may take; 0 sets no limit. With 0 `workers` the engine `local` runs its tasks in this process, and `ray` uses all
     cores of the cluster. `blocks_per_task` bounds the memory of the later stages. `markdown` is for the setting
-    STRUCTURE. `site_models` are the models of sites that readers have taught, in JSON.
+    STRUCTURE. `site_models` are the models of sites that readers have taught, in JSON. `minhash` is for the page
+    duplicates of this name.
     """
 
     inputs: Sequence[str]
@@ -84,6 +89,8 @@ class BatchOptions:
     base: str = ""
     records: RecordFilter = RecordFilter()  # noqa: RUF009 — frozen
     near_duplicates: bool = False
+    page_duplicates: PageDuplicates | None = None
+    minhash: MinHashRules = MinHashRules()  # noqa: RUF009 — frozen
     memory: int = 2_000
     engine: str = "local"
     workers: int = 1
@@ -92,6 +99,15 @@ class BatchOptions:
     blocks_per_task: int = BLOCKS_PER_TASK
     markdown: MarkdownForm = MarkdownForm()  # noqa: RUF009 — frozen
     site_models: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def page_mode(self) -> PageDuplicates:
+        """How pages are compared; by default as blocks are."""
+        if self.page_duplicates is not None:
+            return self.page_duplicates
+        if self.settings["DEDUP_SCOPE"] != "all":
+            return PageDuplicates.OFF
+        return PageDuplicates.NEAR if self.near_duplicates else PageDuplicates.EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +207,6 @@ def _open_job(options: BatchOptions) -> _Job:
         raise BatchError(f"{_JOB_FILE} in {options.out!r} is damaged: it describes no job") from error
     job = _Job(output, files, started)
     description = _describe(job, options)
-    # Earlier versions knew no others.
-    described = {"markdown": asdict(MarkdownForm()), "site_models": None} | described
     for name in [name for name in description if name not in {"started", "files"}]:
         if described.get(name) != description[name]:
             raise BatchError(
@@ -221,6 +235,8 @@ def _describe(job: _Job, options: BatchOptions) -> dict[str, Any]:
         },
         "settings": dict(options.settings),
         "near_duplicates": options.near_duplicates,
+        "page_duplicates": options.page_mode.value,
+        "minhash": str(options.minhash),
         "memory": options.memory,
         "blocks_per_task": options.blocks_per_task,
         "markdown": asdict(options.markdown),
@@ -263,9 +279,23 @@ class _Stages:
             # 2. Which blocks have the same terms, and which fingerprints occur.
             self._each("keys", stages.send_keys, plan)
             self.join(plan)
-        # 6. The tables.
-        self._each("tables", finish_range, plan)
+        # 6. Which pages repeat another one.
+        self._compare_pages(plan)
+        # 7. The tables.
+        self._each("tables", finish_range, plan, self._options.page_mode)
         return self._counts
+
+    def _compare_pages(self, plan: Plan) -> None:
+        mode = self._options.page_mode
+        near = mode is PageDuplicates.NEAR
+        page_plan = replace(plan, prefix=PAGE_PREFIX, max_distance=self._near_distance() if near else None)
+        if mode is PageDuplicates.MINHASH:
+            self._each("bands", pages.send_page_bands, page_plan, self._options.minhash)
+            self._each("links", pages.link_pages, page_plan)
+            self._run([Task(f"{PAGE_PREFIX}groups", 0, pages.group_pages, (page_plan,))])
+        elif mode is not PageDuplicates.OFF:
+            self._each("keys", pages.send_page_keys, page_plan)
+            self.join(page_plan)
 
     def join(self, plan: Plan) -> Counter[str]:
         """Find the sightings among the blocks whose keys were sent; return the counts so far."""
@@ -280,16 +310,17 @@ class _Stages:
         # 3. Which leaders are near each other.
         self._each("bands", stages.count_bands, plan)
         rows_max = BAND_ROWS_MAX * self._options.blocks_per_task // BLOCKS_PER_TASK
-        self._run([Task("heavy", 0, stages.find_heavy_bands, (plan, rows_max))])
+        self._run([Task(f"{plan.prefix}heavy", 0, stages.find_heavy_bands, (plan, rows_max))])
         self._each("leaders", stages.send_leaders, plan)
-        count = plan.partitions + stages.heavy_tasks(self._job.output)
-        self._run([Task("compare", number, stages.compare_bands, (plan, number)) for number in range(count)])
+        count = plan.partitions + stages.heavy_tasks(self._job.output, plan)
+        compare = f"{plan.prefix}compare"
+        self._run([Task(compare, number, stages.compare_bands, (plan, number)) for number in range(count)])
         # 4. Which of them are originals.
         rounds = 0
         while True:
-            before = self._counts["undecided"]
+            before = self._counts[f"{plan.prefix}undecided"]
             self._each(f"round-{rounds}", stages.decide_leaders, plan, rounds)
-            undecided = self._counts.pop("undecided") - before
+            undecided = self._counts.pop(f"{plan.prefix}undecided") - before
             rounds += 1
             if not undecided:
                 return rounds
@@ -298,7 +329,10 @@ class _Stages:
         """Return the largest distance between duplicates of different pages; None if only equal texts are compared."""
         if self._options.settings["DEDUP_SCOPE"] != "all":
             return None
-        return int(self._options.settings["DEDUP_DISTANCE"]) if self._options.near_duplicates else 0
+        return self._near_distance() if self._options.near_duplicates else 0
+
+    def _near_distance(self) -> int:
+        return int(self._options.settings["DEDUP_DISTANCE"])
 
     def _clean_files(self) -> list[int]:
         """Clean all input files; return the number of kept blocks of each."""
@@ -316,9 +350,10 @@ class _Stages:
             blocks[task.number] = counts.get("blocks", 0)
         return blocks
 
-    def _each(self, stage: str, function: Callable[..., dict[str, int]], plan: Plan, *arguments: int) -> None:
+    def _each(self, stage: str, function: Callable[..., dict[str, int]], plan: Plan, *arguments: Any) -> None:
         """Run a function for each partition of the plan."""
-        self._run([Task(stage, number, function, (plan, *arguments, number)) for number in range(plan.partitions)])
+        name = plan.prefix + stage
+        self._run([Task(name, number, function, (plan, *arguments, number)) for number in range(plan.partitions)])
 
     def _run(self, tasks: Sequence[Task]) -> list[tuple[Task, dict[str, int]]]:
         """Run the tasks that are not done yet; return all with their counts, which are added up."""
@@ -329,8 +364,9 @@ class _Stages:
         for task, counts in self._engine.run(open_tasks, meter.hear):
             done.append((task, counts))
             meter.finish(task, counts)
-        for _, counts in done:
-            self._counts.update(counts)
+        for task, counts in done:
+            prefix = PAGE_PREFIX if task.stage.startswith(PAGE_PREFIX) else ""
+            self._counts.update({prefix + name: count for name, count in counts.items()})
         return done
 
     def _sizes(self) -> list[int]:

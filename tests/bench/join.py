@@ -29,12 +29,13 @@ from rich.console import Console
 from rich.table import Table
 
 from crawler.batch.clean_file import ID_BITS
-from crawler.batch.duplicates import BLOCKS_PER_TASK, KEY
+from crawler.batch.duplicates.decisions import BLOCKS_PER_TASK, KEY
+from crawler.batch.duplicates.near import BAND_BITS, BANDS, near_pairs_of_band
+from crawler.batch.duplicates.plan import Plan
+from crawler.batch.duplicates.stages import read_sightings
 from crawler.batch.engine import LocalEngine
 from crawler.batch.job import BatchOptions, _Job, _Stages
-from crawler.batch.near import BAND_BITS, BANDS, near_pairs_of_band
 from crawler.batch.output import OutputFolder, spread, write_partitions
-from crawler.batch.stages import Plan, read_sightings
 
 DISTANCE = 3
 BAND = np.uint64((1 << BAND_BITS) - 1)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawler.batch.duplicates import BLOCKS_PER_TASK
+from crawler.batch.duplicates.decisions import BLOCKS_PER_TASK, PageDuplicates
+from crawler.batch.duplicates.minhash import MinHashRules
 from crawler.batch.filters import RecordFilter
 from crawler.commands.base import BlocksieveCommand, add_markdown_options, markdown_form, needs_extra
 from crawler.config.names import set_ours
@@ -60,7 +61,18 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         add(
             "--near-duplicates",
             action="store_true",
-            help="compare all blocks within DEDUP_DISTANCE bits, not only equal ones",
+            help="compare all blocks and pages within DEDUP_DISTANCE bits, not only equal ones",
+        )
+        add(
+            "--page-duplicates",
+            choices=[mode.value for mode in PageDuplicates],
+            help="how whole pages are compared (default: exact, or near with --near-duplicates)",
+        )
+        add(
+            "--minhash",
+            metavar="FORM",
+            help="for --page-duplicates minhash: bands, hashes of a band, and words (w) or characters (c) of an "
+            f"n-gram (default: {MinHashRules()})",
         )
         add("--resume", action="store_true", help="continue the job in --out with the same INPUT and options")
         add("--engine", choices=_ENGINES, default="local", help="where the tasks run (default: local)")
@@ -104,6 +116,8 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
                 raise UsageError(f"--{name} is {number}; it takes a number from {low} on", print_help=False)
         if opts.ray_address and opts.engine != "ray":
             raise UsageError("--ray-address needs --engine ray", print_help=False)
+        if opts.minhash and opts.page_duplicates != PageDuplicates.MINHASH:
+            raise UsageError("--minhash needs --page-duplicates minhash", print_help=False)
         if opts.method:
             assert self.settings is not None
             set_ours(self.settings, "CLEANING_METHOD", opts.method, priority="cmdline")
@@ -135,6 +149,8 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             base=opts.base,
             records=records,
             near_duplicates=opts.near_duplicates,
+            page_duplicates=opts.page_duplicates and PageDuplicates(opts.page_duplicates),
+            minhash=_read_minhash(opts.minhash),
             memory=opts.memory,
             engine=opts.engine,
             workers=workers,
@@ -157,6 +173,13 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
                 raise BatchError("no input file could be read")
         if not summary.counts.get("pages", 0) and not any(name.startswith("filtered/") for name in summary.counts):
             raise BatchError(f"none of {count_of(summary.counts.get('records', 0), 'record')} gave a page")
+
+
+def _read_minhash(text: str | None) -> MinHashRules:
+    try:
+        return MinHashRules.read(text) if text else MinHashRules()
+    except ValueError as error:
+        raise UsageError(f"--minhash: {error}", print_help=False) from error
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:
@@ -187,13 +210,19 @@ def _describe(progress: BatchProgress) -> str:
 
 def _print(summary: BatchSummary) -> None:
     counts = summary.counts
-    stored = {name: counts.get(f"stored/{name}", 0) for name in ("pages", "blocks", "exact", "near")}
+    names = ("pages", "blocks", "exact", "near", "exact_pages", "near_pages")
+    stored = {name: counts.get(f"stored/{name}", 0) for name in names}
     read = f"{count_of(counts.get('records', 0), 'record')} of {count_of(summary.files, 'file')}"
     print_line(
         f"{read} in {summary.seconds:,.0f} s: "
         f"{count_of(stored['pages'], 'page')}, {count_of(stored['blocks'], 'block')}, {stored['exact']:,} exact and "
         f"{stored['near']:,} near duplicates in {summary.out}"
     )
+    if repeated := stored["exact_pages"] + stored["near_pages"]:
+        print_line(
+            f"{count_of(repeated, 'page')} repeat an earlier one: {stored['exact_pages']:,} with an equal text and "
+            f"{stored['near_pages']:,} with nearly the same; the column `duplicate_of` names it"
+        )
     for title, start in (
         ("answers", "visit/"),
         ("not read", "filtered/"),

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from crawler.batch.duplicates import (
+from crawler.batch.duplicates.decisions import (
     KEY,
     Decisions,
     edges_of,
@@ -13,7 +13,7 @@ from crawler.batch.duplicates import (
     find_sightings,
     group_by_terms,
 )
-from crawler.batch.near import near_pairs
+from crawler.batch.duplicates.near import near_pairs
 
 BITS = (1 << 64) - 1
 

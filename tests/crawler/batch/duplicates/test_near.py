@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crawler.batch.near import BANDS, near_pairs, near_pairs_of_band
+from crawler.batch.duplicates.near import BANDS, near_pairs, near_pairs_of_band
 
 
 def different_fingerprints(count, seed=1, *, skewed=False):

@@ -1,7 +1,7 @@
 """The stages of a job that find which blocks are sightings.
 
 Each function here is one task: it reads the rows that the tasks of the stage before have sent to its partition, and
-writes one file of rows for the next stage. `crawler/batch/duplicates.py` makes the decisions.
+writes one file of rows for the next stage. `decisions` makes the decisions.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crawler.batch.clean_file import ID_BITS, cleaned_names
+from crawler.batch.clean_file import cleaned_names
 from crawler.batch.columns import read_table
-from crawler.batch.duplicates import (
+from crawler.batch.duplicates.decisions import (
     BLOCKS_PER_TASK,
     EDGE,
     KEY,
@@ -27,21 +27,18 @@ from crawler.batch.duplicates import (
     find_sightings,
     group_by_terms,
 )
-from crawler.batch.near import BAND_BITS, BANDS, band_of, near_pairs_of_band
-from crawler.batch.output import partition_name, partition_names, read_partition, spread, write_partitions
+from crawler.batch.duplicates.near import BAND_BITS, BANDS, band_of, near_pairs_of_band
+from crawler.batch.duplicates.plan import DECISION
+from crawler.batch.output import partition_names, read_partition, spread, write_partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
+    from crawler.batch.duplicates.plan import Plan
     from crawler.batch.output import OutputFolder, Rows
 
 BAND_ROWS_MAX = 4 * BLOCKS_PER_TASK
 """A band with more leaders than this is divided among several tasks."""
-
-DECISION = np.dtype([("page_id", "i8"), ("is_doubted", "?")])
-"""A page that does not count because a later one does, or whose stated address is doubted (see `addresses`)."""
 
 _BANDED = np.dtype([*((name, LEADER[name]) for name in LEADER.names or ()), ("band", "i1")])
 _HEAVY = np.dtype([("band", "i8"), ("value", "i8"), ("chunks", "i8"), ("first", "i8")])
@@ -53,42 +50,6 @@ class AddressDecisions:
 
     repeated: NDArray[np.int64]
     doubted: NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How the stages divide a job: ranges of input files in their order, and as many partitions.
-
-    `range_starts` has the first input file of each range, and the number of all files at its end. `max_distance` is the
-    number of bits within which blocks of different pages are near-duplicates; None compares no pages.
-    """
-
-    range_starts: tuple[int, ...]
-    max_distance: int | None
-
-    @classmethod
-    def of(cls, blocks: Sequence[int], max_distance: int | None, blocks_per_task: int = BLOCKS_PER_TASK) -> Plan:
-        """Return the plan for input files, given the number of kept blocks of each."""
-        starts, held = [0], 0
-        for number, count in enumerate(blocks):
-            if held and held + count > blocks_per_task:
-                starts.append(number)
-                held = 0
-            held += count
-        return cls((*starts, len(blocks)), max_distance)
-
-    @property
-    def partitions(self) -> int:
-        return len(self.range_starts) - 1
-
-    def files_of(self, range_number: int) -> range:
-        """Return the numbers of a range's input files."""
-        return range(self.range_starts[range_number], self.range_starts[range_number + 1])
-
-    def ranges_of(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the range of each page or block."""
-        starts = np.array(self.range_starts[1:-1], np.int64)
-        return np.searchsorted(starts, ids >> ID_BITS, "right").astype(np.int64)
 
 
 def read_decisions(output: OutputFolder, plan: Plan, range_number: int) -> AddressDecisions:
@@ -118,17 +79,17 @@ def send_keys(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, 
         parts.append(keys[compared & ~np.isin(table["page_id"].to_numpy(), repeated)])
     rows = np.concatenate(parts)
     targets = spread([rows["digest"]], plan.partitions)
-    write_partitions(output, partition_name("keys", range_number), rows, targets, plan.partitions)
+    write_partitions(output, plan.file("keys", range_number), rows, targets, plan.partitions)
     return {"compared": len(rows)}
 
 
 def group_keys(output: OutputFolder, plan: Plan, partition: int) -> dict[str, int]:
     """Group the blocks of a partition by their terms."""
-    grouped = group_by_terms(read_partition(output, partition_names("keys", plan.partitions), partition, KEY))
+    grouped = group_by_terms(read_partition(output, plan.files("keys"), partition, KEY))
     members = grouped.members
-    _send_sightings(output, plan, partition_name("sightings-of-headings", partition), grouped.sightings)
+    _send_sightings(output, plan, plan.file("sightings-of-headings", partition), grouped.sightings)
     targets = spread([members["fingerprint"]], plan.partitions)
-    write_partitions(output, partition_name("members", partition), members, targets, plan.partitions)
+    write_partitions(output, plan.file("members", partition), members, targets, plan.partitions)
     return {}
 
 
@@ -139,7 +100,7 @@ def count_bands(output: OutputFolder, plan: Plan, partition: int) -> dict[str, i
     counts = [
         np.bincount(band_of(fingerprints, band).astype(np.int64), minlength=1 << BAND_BITS) for band in range(BANDS)
     ]
-    with output.create(partition_name("band-counts", partition)) as file:
+    with output.create(plan.file("band-counts", partition)) as file:
         file.write(np.concatenate(counts).astype("<i8").tobytes())
     return {"leaders": len(leaders)}
 
@@ -147,7 +108,7 @@ def count_bands(output: OutputFolder, plan: Plan, partition: int) -> dict[str, i
 def find_heavy_bands(output: OutputFolder, plan: Plan, rows_max: int) -> dict[str, int]:
     """Divide each band with too many leaders into chunks; one task compares each pair of chunks."""
     totals = np.zeros(BANDS << BAND_BITS, np.int64)
-    for name in partition_names("band-counts", plan.partitions):
+    for name in plan.files("band-counts"):
         with output.open(name) as file:
             totals += np.frombuffer(file.read(), "<i8")
     places = np.flatnonzero(totals > rows_max)
@@ -156,7 +117,7 @@ def find_heavy_bands(output: OutputFolder, plan: Plan, rows_max: int) -> dict[st
     heavy["chunks"] = -(-2 * totals[places] // rows_max)
     pairs = heavy["chunks"] * (heavy["chunks"] + 1) // 2
     heavy["first"] = plan.partitions + np.cumsum(pairs) - pairs
-    with output.create("work/heavy-bands") as file:
+    with output.create(f"work/{plan.prefix}heavy-bands") as file:
         file.write(heavy.tobytes())
     return {"heavy_bands": len(heavy), "extra_tasks": int(pairs.sum())}
 
@@ -164,7 +125,7 @@ def find_heavy_bands(output: OutputFolder, plan: Plan, rows_max: int) -> dict[st
 def send_leaders(output: OutputFolder, plan: Plan, partition: int) -> dict[str, int]:
     """Send each leader of a partition to the partitions of its four bands."""
     leaders = _leaders(output, plan, partition)
-    heavy = _heavy_bands(output)
+    heavy = _heavy_bands(output, plan)
     parts, targets = [], []
     for band in range(BANDS):
         values = band_of(_unsigned(leaders["fingerprint"]), band).astype(np.int64)
@@ -181,28 +142,26 @@ def send_leaders(output: OutputFolder, plan: Plan, partition: int) -> dict[str, 
                 targets.append(np.full(len(chunk_rows), target))
     rows = np.concatenate(parts)
     all_targets = np.concatenate(targets)
-    write_partitions(
-        output, partition_name("banded", partition), rows, all_targets, plan.partitions + _pair_count(heavy)
-    )
+    write_partitions(output, plan.file("banded", partition), rows, all_targets, plan.partitions + _pair_count(heavy))
     return {}
 
 
 def compare_bands(output: OutputFolder, plan: Plan, partition: int) -> dict[str, int]:
     """Compare the leaders of a partition that are equal in a band, and send both edges of each pair."""
     assert plan.max_distance is not None
-    rows = read_partition(output, partition_names("banded", plan.partitions), partition, _BANDED)
+    rows = read_partition(output, plan.files("banded"), partition, _BANDED)
     edge_parts, compared = [np.empty(0, EDGE)], 0
     for band in range(BANDS):
         band_rows = rows[rows["band"] == band]
         first, second, bits, count = near_pairs_of_band(_unsigned(band_rows["fingerprint"]), band, plan.max_distance)
         compared += count
         if partition >= plan.partitions:
-            kept = _is_of_pair(band_rows, first, second, _heavy_bands(output), partition)
+            kept = _is_of_pair(band_rows, first, second, _heavy_bands(output, plan), partition)
             first, second, bits = first[kept], second[kept], bits[kept]
         edge_parts.append(edges_of(band_rows, first, second, bits))
     edges = np.concatenate(edge_parts)
     targets = spread([edges["fingerprint"]], plan.partitions)
-    write_partitions(output, partition_name("edges", partition), edges, targets, plan.partitions)
+    write_partitions(output, plan.file("edges", partition), edges, targets, plan.partitions)
     return {"near_pairs": len(edges) // 2, "compared_pairs": compared}
 
 
@@ -216,7 +175,7 @@ def decide_leaders(output: OutputFolder, plan: Plan, round_number: int, partitio
     place = np.searchsorted(decisions.fingerprints, edges["fingerprint"])
     told["is_original"] = decisions.status[place] == 1
     targets = spread([edges["near"]], plan.partitions)
-    write_partitions(output, partition_name(f"round-{round_number}", partition), told, targets, plan.partitions)
+    write_partitions(output, plan.file(f"round-{round_number}", partition), told, targets, plan.partitions)
     return {"undecided": decisions.undecided}
 
 
@@ -225,20 +184,20 @@ def send_sightings(output: OutputFolder, plan: Plan, rounds: int, partition: int
     members = _members(output, plan, partition)
     decisions, _ = _replay(output, plan, partition, rounds)
     sightings = find_sightings(members, find_leaders(members), decisions)
-    _send_sightings(output, plan, partition_name("sightings", partition), sightings)
+    _send_sightings(output, plan, plan.file("sightings", partition), sightings)
     return {}
 
 
 def read_sightings(output: OutputFolder, plan: Plan, range_number: int) -> Rows:
     """Return the sightings among the blocks of a range, ordered by id."""
-    names = partition_names("sightings", plan.partitions) + partition_names("sightings-of-headings", plan.partitions)
+    names = plan.files("sightings") + plan.files("sightings-of-headings")
     rows = read_partition(output, names, range_number, SIGHTING)
     return rows[np.argsort(rows["id"])]
 
 
-def heavy_tasks(output: OutputFolder) -> int:
+def heavy_tasks(output: OutputFolder, plan: Plan) -> int:
     """Return the number of tasks for the bands that are divided."""
-    return _pair_count(_heavy_bands(output))
+    return _pair_count(_heavy_bands(output, plan))
 
 
 def _send_sightings(output: OutputFolder, plan: Plan, name: str, sightings: Rows) -> None:
@@ -246,7 +205,7 @@ def _send_sightings(output: OutputFolder, plan: Plan, name: str, sightings: Rows
 
 
 def _members(output: OutputFolder, plan: Plan, partition: int) -> Rows:
-    return read_partition(output, partition_names("members", plan.partitions), partition, MEMBER)
+    return read_partition(output, plan.files("members"), partition, MEMBER)
 
 
 def _leaders(output: OutputFolder, plan: Plan, partition: int) -> Rows:
@@ -260,12 +219,12 @@ def _replay(output: OutputFolder, plan: Plan, partition: int, rounds: int) -> tu
     """
     edges = np.empty(0, EDGE)
     if plan.max_distance:
-        count = plan.partitions + heavy_tasks(output)
-        edges = read_partition(output, partition_names("edges", count), partition, EDGE)
+        count = plan.partitions + heavy_tasks(output, plan)
+        edges = read_partition(output, plan.files("edges", count), partition, EDGE)
     decisions = Decisions(edges)
     decided = decisions.decide()
     for number in range(rounds):
-        names = [partition_name(f"round-{number}", sender) for sender in range(plan.partitions)]
+        names = [plan.file(f"round-{number}", sender) for sender in range(plan.partitions)]
         decisions.learn(_unique(read_partition(output, names, partition, STATUS)))
         decided = decisions.decide()
     return decisions, decided
@@ -313,8 +272,8 @@ def _pair_count(heavy: Rows) -> int:
     return int((heavy["chunks"] * (heavy["chunks"] + 1) // 2).sum())
 
 
-def _heavy_bands(output: OutputFolder) -> Rows:
-    with output.open("work/heavy-bands") as file:
+def _heavy_bands(output: OutputFolder, plan: Plan) -> Rows:
+    with output.open(f"work/{plan.prefix}heavy-bands") as file:
         return np.frombuffer(file.read(), _HEAVY)
 
 

@@ -17,6 +17,7 @@ Each step is a function on the rows of one partition; `stages` reads and writes 
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,16 @@ Rows = Any
 
 BLOCKS_PER_TASK = 500_000
 """The blocks of a partition: the number bounds the memory of a task, see docs/scale.md."""
+
+
+class PageDuplicates(StrEnum):
+    """How the whole pages of a job are compared (see `pages`)."""
+
+    OFF = "off"
+    EXACT = "exact"
+    NEAR = "near"
+    MINHASH = "minhash"
+
 
 NOTHING = -1
 """The id of no block."""
