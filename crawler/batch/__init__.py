@@ -8,6 +8,7 @@ clean_file.py  one input file: its cleaned pages and kept blocks, in the folder 
 columns.py     the columns of all tables
 output.py      the output folder: files that appear complete or not at all
 engine.py      runs independent tasks in processes of this machine, or on Ray
+duplicates/    which blocks and pages repeat an earlier one
 job.py         the main flow: plan, clean each file, write the tables, sum up
 
 A job is a list of tasks for each of its stages. A task reads files, writes files and returns counts, so an engine only
