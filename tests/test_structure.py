@@ -34,7 +34,7 @@ PLAIN_WORDS = frozenset(
     calibration candidates card changes check chunks classification classifier clustering columns compare comparison
     completion config context
     copies corpus correct counts
-    database datatrove date decide default demo descriptions detection diff discovery documents domains draft drafts
+    database datatrove date decide decisions default demo descriptions detection diff discovery documents domains draft drafts
     draw dropped
     editing elements embedded env errors exit explain explanation export exposition extract
     facets failures feed feedback feeds fetch fetching fields file files filter filters finish fit folds footnotes
@@ -47,7 +47,7 @@ PLAIN_WORDS = frozenset(
     many markdown markup mcp members metrics middlewares migrations mine mining model models monitoring
     names native network
     options output overview
-    parallel pauses postgresql preview processing progress prose proxy prune
+    parallel pauses plan postgresql preview processing progress prose proxy prune
     queries query quotes
     reading record records redact redirects regression render rendering reports requests response retry revalidation
     results routes rows run

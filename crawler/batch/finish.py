@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from crawler.batch.clean_file import cleaned_names
 from crawler.batch.columns import BLOCKS, PAGES, SIGHTINGS, create_table, read_table
-from crawler.batch.duplicates.decisions import PageDuplicates
+from crawler.batch.duplicates.decisions import PageComparisonMode
 from crawler.batch.duplicates.pages import read_repeats
 from crawler.batch.duplicates.stages import read_decisions, read_sightings
 from crawler.reading.export_rows import EXPORT_VERSION, RowChange
@@ -42,11 +42,11 @@ _KEPT_COLUMNS = (
 )
 
 
-def finish_range(output: OutputFolder, plan: Plan, mode: PageDuplicates, range_number: int) -> dict[str, int]:
+def finish_range(output: OutputFolder, plan: Plan, mode: PageComparisonMode, range_number: int) -> dict[str, int]:
     """Write the tables of a range of input files, and return how many rows they have."""
     addresses = read_decisions(output, plan, range_number)
     sightings = read_sightings(output, plan, range_number) if plan.max_distance is not None else None
-    repeats = None if mode is PageDuplicates.OFF else read_repeats(output, plan, mode, range_number)
+    repeats = None if mode is PageComparisonMode.OFF else read_repeats(output, plan, mode, range_number)
     counts = Counter({"pages": 0, "blocks": 0, "exact": 0, "near": 0, "exact_pages": 0, "near_pages": 0})
     for number in plan.files_of(range_number):
         pages = _write_pages(output, number, addresses, repeats)

@@ -15,7 +15,7 @@ from crawler.batch import addresses
 from crawler.batch.clean_file import CleaningRules, clean_file
 from crawler.batch.clean_record import RecordTask
 from crawler.batch.duplicates import pages, stages
-from crawler.batch.duplicates.decisions import BLOCKS_PER_TASK, PageDuplicates
+from crawler.batch.duplicates.decisions import BLOCKS_PER_TASK, PageComparisonMode
 from crawler.batch.duplicates.minhash import MinHashRules
 from crawler.batch.duplicates.pages import PAGE_PREFIX
 from crawler.batch.duplicates.plan import Plan
@@ -89,7 +89,7 @@ class BatchOptions:
     base: str = ""
     records: RecordFilter = RecordFilter()  # noqa: RUF009 — frozen
     near_duplicates: bool = False
-    page_duplicates: PageDuplicates | None = None
+    page_duplicates: PageComparisonMode | None = None
     minhash: MinHashRules = MinHashRules()  # noqa: RUF009 — frozen
     memory: int = 2_000
     engine: str = "local"
@@ -101,13 +101,13 @@ class BatchOptions:
     site_models: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def page_mode(self) -> PageDuplicates:
+    def page_mode(self) -> PageComparisonMode:
         """How pages are compared; by default as blocks are."""
         if self.page_duplicates is not None:
             return self.page_duplicates
         if self.settings["DEDUP_SCOPE"] != "all":
-            return PageDuplicates.OFF
-        return PageDuplicates.NEAR if self.near_duplicates else PageDuplicates.EXACT
+            return PageComparisonMode.OFF
+        return PageComparisonMode.NEAR if self.near_duplicates else PageComparisonMode.EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,13 +287,13 @@ class _Stages:
 
     def _compare_pages(self, plan: Plan) -> None:
         mode = self._options.page_mode
-        near = mode is PageDuplicates.NEAR
+        near = mode is PageComparisonMode.NEAR
         page_plan = replace(plan, prefix=PAGE_PREFIX, max_distance=self._near_distance() if near else None)
-        if mode is PageDuplicates.MINHASH:
+        if mode is PageComparisonMode.MINHASH:
             self._each("bands", pages.send_page_bands, page_plan, self._options.minhash)
             self._each("links", pages.link_pages, page_plan)
             self._run([Task(f"{PAGE_PREFIX}groups", 0, pages.group_pages, (page_plan,))])
-        elif mode is not PageDuplicates.OFF:
+        elif mode is not PageComparisonMode.OFF:
             self._each("keys", pages.send_page_keys, page_plan)
             self.join(page_plan)
 

@@ -32,7 +32,7 @@ BLOCKS_PER_TASK = 500_000
 """The blocks of a partition: the number bounds the memory of a task, see docs/scale.md."""
 
 
-class PageDuplicates(StrEnum):
+class PageComparisonMode(StrEnum):
     """How the whole pages of a job are compared (see `pages`)."""
 
     OFF = "off"

@@ -14,7 +14,7 @@ import numpy as np
 from pyarrow import parquet
 
 from crawler.batch.clean_file import cleaned_names
-from crawler.batch.duplicates.decisions import KEY, SIGHTING, PageDuplicates
+from crawler.batch.duplicates.decisions import KEY, SIGHTING, PageComparisonMode
 from crawler.batch.duplicates.stages import read_decisions
 from crawler.batch.output import read_partition, spread, write_partitions
 
@@ -62,13 +62,16 @@ def send_page_bands(output: OutputFolder, plan: Plan, rules: MinHashRules, range
     for table in _read_pages(output, plan, range_number, ("id", "text_digest", "text")):
         ids = table["id"].to_numpy()
         texts = np.zeros(len(table), _BANDED)
-        texts["id"], texts["band"] = ids, _TEXT_BAND
+        texts["id"] = ids
+        texts["band"] = _TEXT_BAND
         texts["value"], texts["check"] = _digests(table)
         parts.append(texts)
         for page_id, text in zip(ids.tolist(), table["text"].to_pylist(), strict=True):
             values = rules.bands_of(text)
             rows = np.zeros(len(values), _BANDED)
-            rows["id"], rows["band"], rows["value"] = page_id, np.arange(len(values)), values.view(np.int64)
+            rows["id"] = page_id
+            rows["band"] = np.arange(len(values))
+            rows["value"] = values.view(np.int64)
             parts.append(rows)
     rows = np.concatenate(parts)
     targets = spread([rows["band"], rows["value"]], plan.partitions)
@@ -124,11 +127,11 @@ def first_of_groups(one_end: NDArray[np.int64], other_end: NDArray[np.int64], co
         first = following
 
 
-def read_repeats(output: OutputFolder, plan: Plan, mode: PageDuplicates, range_number: int) -> Rows:
+def read_repeats(output: OutputFolder, plan: Plan, mode: PageComparisonMode, range_number: int) -> Rows:
     """Return the pages of a range that repeat another, ordered by id; `bits` is -1 if they were not counted."""
     page_plan = replace(plan, prefix=PAGE_PREFIX)
     names = [page_plan.file("sightings", 0)]
-    if mode is not PageDuplicates.MINHASH:
+    if mode is not PageComparisonMode.MINHASH:
         names = page_plan.files("sightings") + page_plan.files("sightings-of-headings")
     rows = read_partition(output, names, range_number, SIGHTING)
     return rows[np.argsort(rows["id"])]

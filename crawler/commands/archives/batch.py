@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawler.batch.duplicates.decisions import BLOCKS_PER_TASK, PageDuplicates
+from crawler.batch.duplicates.decisions import BLOCKS_PER_TASK, PageComparisonMode
 from crawler.batch.duplicates.minhash import MinHashRules
 from crawler.batch.filters import RecordFilter
 from crawler.commands.base import BlocksieveCommand, add_markdown_options, markdown_form, needs_extra
@@ -65,7 +65,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         )
         add(
             "--page-duplicates",
-            choices=[mode.value for mode in PageDuplicates],
+            choices=[mode.value for mode in PageComparisonMode],
             help="how whole pages are compared (default: exact, or near with --near-duplicates)",
         )
         add(
@@ -116,7 +116,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
                 raise UsageError(f"--{name} is {number}; it takes a number from {low} on", print_help=False)
         if opts.ray_address and opts.engine != "ray":
             raise UsageError("--ray-address needs --engine ray", print_help=False)
-        if opts.minhash and opts.page_duplicates != PageDuplicates.MINHASH:
+        if opts.minhash and opts.page_duplicates != PageComparisonMode.MINHASH:
             raise UsageError("--minhash needs --page-duplicates minhash", print_help=False)
         if opts.method:
             assert self.settings is not None
@@ -149,7 +149,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             base=opts.base,
             records=records,
             near_duplicates=opts.near_duplicates,
-            page_duplicates=opts.page_duplicates and PageDuplicates(opts.page_duplicates),
+            page_duplicates=opts.page_duplicates and PageComparisonMode(opts.page_duplicates),
             minhash=_read_minhash(opts.minhash),
             memory=opts.memory,
             engine=opts.engine,

@@ -74,7 +74,8 @@ def test_case_and_punctuation_make_no_other_text():
 
 
 def test_a_long_text_is_read_in_pieces(monkeypatch):
-    rules, text = MinHashRules(), text_of(range(3_000))
+    rules = MinHashRules()
+    text = text_of(range(3_000))
     whole = rules.signature(text)
     monkeypatch.setattr("crawler.batch.duplicates.minhash._VALUES_AT_ONCE", 1_000)
     assert (rules.signature(text) == whole).all()

@@ -5,7 +5,7 @@ import pytest
 from batch_jobs import options, rows
 from warcs import article, paragraph, write_warc
 
-from crawler.batch.duplicates.decisions import PageDuplicates
+from crawler.batch.duplicates.decisions import PageComparisonMode
 from crawler.batch.duplicates.minhash import MinHashRules
 from crawler.batch.duplicates.pages import first_of_groups
 from crawler.batch.job import run_batch
@@ -70,16 +70,16 @@ def test_near_texts_are_copies_of_the_first_within_the_distance(tmp_path, archiv
 @pytest.mark.parametrize("blocks_per_task", [1, 500_000])
 def test_minhash_groups_near_texts(tmp_path, archive, blocks_per_task):
     near = {"https://b.example/near": ("https://a.example/first", "near", None)}
-    mode = PageDuplicates.MINHASH
+    mode = PageComparisonMode.MINHASH
     assert repeats(tmp_path, archive, page_duplicates=mode, blocks_per_task=blocks_per_task)[0] == EXACT | near
 
 
 def test_no_pages_are_compared_on_request_or_without_a_scope(tmp_path, archive):
-    assert repeats(tmp_path, archive, page_duplicates=PageDuplicates.OFF)[0] == {}
+    assert repeats(tmp_path, archive, page_duplicates=PageComparisonMode.OFF)[0] == {}
 
 
 def test_a_job_of_other_rules_is_not_continued(tmp_path, archive):
-    mode = PageDuplicates.MINHASH
+    mode = PageComparisonMode.MINHASH
     run_batch(options(tmp_path, archive, page_duplicates=mode))
     with pytest.raises(Exception, match="which holds a job with minhash '14x8x5w', not '20x13x24c'"):
         run_batch(options(tmp_path, archive, page_duplicates=mode, minhash=MinHashRules.read("20x13x24c"), resume=True))
