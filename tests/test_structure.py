@@ -34,8 +34,8 @@ PLAIN_WORDS = frozenset(
     calibration candidates card changes check chunks classification classifier clustering columns compare comparison
     completion config context
     copies corpus correct counts
-    database datatrove date decide decisions default demo descriptions detection diff discovery documents domains draft drafts
-    draw dropped
+    database datatrove date decide decisions default demo descriptions detection diff discovery documents domains draft
+    drafts draw dropped
     editing elements embedded env errors exit explain explanation export exposition extract
     facets failures feed feedback feeds fetch fetching fields file files filter filters finish fit folds footnotes
     form formats formulas fragment
