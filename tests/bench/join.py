@@ -31,9 +31,10 @@ from rich.table import Table
 from crawler.batch.clean_file import ID_BITS
 from crawler.batch.duplicates.decisions import BLOCKS_PER_TASK, KEY
 from crawler.batch.duplicates.near import BAND_BITS, BANDS, near_pairs_of_band
+from crawler.batch.duplicates.pages import PAGE_PREFIX
 from crawler.batch.duplicates.plan import Plan
 from crawler.batch.duplicates.stages import read_sightings
-from crawler.batch.engine import LocalEngine
+from crawler.batch.engine import LocalEngine, RayEngine
 from crawler.batch.job import BatchOptions, _Job, _Stages
 from crawler.batch.output import OutputFolder, spread, write_partitions
 
@@ -65,32 +66,35 @@ def make_keys(count, rows_of_a_file):
     return keys
 
 
-def join(keys, folder, workers, rows_of_a_task):
-    """Run the stages of the join in processes; return the sightings and what they took."""
+def join(keys, folder, workers, rows_of_a_task, *, prefix="", engine="local"):
+    """Run the stages of the join in processes; return the sightings and what they took.
+
+    `prefix` is that of the stages of pages, for keys of pages.
+    """
     output = OutputFolder(str(folder))
     files = -(-len(keys) // rows_of_a_task)
-    plan = Plan(tuple(range(files + 1)), DISTANCE)
+    plan = Plan(tuple(range(files + 1)), DISTANCE, prefix)
     for number in range(files):
         rows = keys[number * rows_of_a_task : (number + 1) * rows_of_a_task]
-        write_partitions(output, f"work/keys/{number:06}", rows, spread([rows["digest"]], files), files)
+        write_partitions(output, plan.file("keys", number), rows, spread([rows["digest"]], files), files)
     settings = {"DEDUP_SCOPE": "all", "DEDUP_DISTANCE": DISTANCE}
     options = BatchOptions([], str(folder), settings, near_duplicates=True, blocks_per_task=rows_of_a_task)
-    engine = LocalEngine(output, workers)
+    processes = RayEngine(output, workers, None) if engine == "ray" else LocalEngine(output, workers)
     try:
         with Watch() as watch:
-            counts = _Stages(_Job(output, [], datetime.now(UTC)), options, engine, lambda _progress: None).join(plan)
+            counts = _Stages(_Job(output, [], datetime.now(UTC)), options, processes, lambda _progress: None).join(plan)
     finally:
-        engine.close()
+        processes.close()
     sightings = np.concatenate([read_sightings(output, plan, number) for number in range(files)])
     return sightings, {
         "blocks": len(keys),
-        "leaders": counts["leaders"],
+        "leaders": counts[f"{prefix}leaders"],
         "sightings": len(sightings),
-        "near_pairs": counts["near_pairs"],
-        "candidates": candidates(folder),
-        "compared": counts["compared_pairs"],
-        "heavy_bands": counts["heavy_bands"],
-        "rounds": len(list((folder / "work").glob("round-*"))),
+        "near_pairs": counts[f"{prefix}near_pairs"],
+        "candidates": candidates(folder / "work" / f"{prefix}band-counts"),
+        "compared": counts[f"{prefix}compared_pairs"],
+        "heavy_bands": counts[f"{prefix}heavy_bands"],
+        "rounds": len(list((folder / "work").glob(f"{prefix}round-*"))),
         "written_mb": sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6,
         "partitions": files,
     } | asdict(watch.taken)
@@ -98,7 +102,7 @@ def join(keys, folder, workers, rows_of_a_task):
 
 def candidates(folder):
     """Return the number of pairs with an equal band, the mean of the bands."""
-    counts = sum(np.fromfile(path, "<i8") for path in sorted((folder / "work/band-counts").iterdir()))
+    counts = sum(np.fromfile(path, "<i8") for path in sorted(folder.iterdir()))
     return int((counts * (counts - 1) // 2).sum()) // BANDS
 
 
@@ -172,6 +176,8 @@ def main():
     parser.add_argument("--sizes", default="100000,1000000", help="numbers of blocks (default: 100000,1000000)")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--blocks-per-task", type=int, default=BLOCKS_PER_TASK)
+    parser.add_argument("--engine", choices=["local", "ray"], default="local")
+    parser.add_argument("--pages", action="store_true", help="run the stages of pages: a heading has no fingerprint")
     parser.add_argument("--check", type=int, default=100_000, help="compare with brute force up to so many blocks")
     parser.add_argument("--project", default="", help="larger numbers of fingerprints, of which one band is compared")
     parser.add_argument("--folder", help="where the files of the join lie for a while")
@@ -181,7 +187,14 @@ def main():
     for size in map(int, options.sizes.split(",")):
         keys = make_keys(size, options.blocks_per_task)
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-            sightings, figures = join(keys, Path(folder), options.workers, options.blocks_per_task)
+            sightings, figures = join(
+                keys,
+                Path(folder),
+                options.workers,
+                options.blocks_per_task,
+                prefix=PAGE_PREFIX if options.pages else "",
+                engine=options.engine,
+            )
         if size <= options.check:
             figures["differences"] = differences(keys, sightings)
             wrong += figures["differences"]

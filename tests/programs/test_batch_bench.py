@@ -31,12 +31,13 @@ def test_all_rows_read_the_pages_of_both_writers(small, tmp_path):
     assert len(list(tmp_path.glob("*.warc.gz"))) == 2
 
 
+@pytest.mark.parametrize("prefix", ["", "page-"])
 @pytest.mark.parametrize("rows_of_a_task", [500, 100_000], ids=["a band is divided", "one partition"])
-def test_the_join_gives_what_comparing_all_blocks_gives(rows_of_a_task, monkeypatch, tmp_path):
+def test_the_join_gives_what_comparing_all_blocks_gives(rows_of_a_task, prefix, monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "bench")
     join = importlib.import_module("join")
     keys = join.make_keys(20_000, rows_of_a_task)
-    sightings, figures = join.join(keys, tmp_path, 1, rows_of_a_task)
+    sightings, figures = join.join(keys, tmp_path, 1, rows_of_a_task, prefix=prefix)
     assert figures["heavy_bands"] == (1 if rows_of_a_task == 500 else 0)
     assert figures["sightings"] > 3_000
     assert figures["near_pairs"] > 1_000
