@@ -178,8 +178,9 @@ class Metadata:
     `language` is a two-letter code, or a three-letter code for a language without one. `canonical` and `image` (the
     lead image) are absolute URLs. `headline` is the heading that the page shows, `stated_title` its title element, or
     what stands in for one; `title` is made of both, without the site's name. `license` is the address of the page's
-    licence, or its name. `sources` says in words where title, authors, published, modified, section, canonical,
-    site_name, image, description, keywords and license come from, such as "json-ld datePublished".
+    licence, or its name. `access` says whether a reader must pay, as the page states it: `free`, `metered` or `paid`.
+    `sources` says in words where title, authors, published, modified, section, canonical, site_name, image,
+    description, keywords, license and access come from, such as "json-ld datePublished".
     """
 
     title: str | None = None
@@ -198,6 +199,7 @@ class Metadata:
     license: str | None = None
     published_at: str | None = None
     modified_at: str | None = None
+    access: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property

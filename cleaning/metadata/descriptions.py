@@ -28,6 +28,10 @@ _MAX_KEYWORDS = 50
 _MAX_KEYWORD_CHARS = 100
 _BETWEEN_KEYWORDS = re.compile(r"\s*[,;\uff0c\uff1b\u3001\u060c]\s*")
 _ADDRESS = re.compile(r"https?://\S{1,500}")
+_ACCESS_KEY = "isAccessibleForFree"
+_ACCESS_BY_FLAG = {"true": "free", "false": "paid"}
+_ACCESS_META = "article:content_tier"
+_ACCESS_BY_TIER = {"free": "free", "metered": "metered", "locked": "paid"}
 _COMMONS = re.compile(r"//(?:www\.)?creativecommons\.org/(?:licenses|publicdomain)/[\w-]+", re.IGNORECASE)
 # A picture's licence is not the page's.
 _PICTURE_TAGS = ("figure", "figcaption", "picture")
@@ -60,6 +64,24 @@ def read_license(stated: Statements) -> Statement | None:
             if text := _license_text(value):
                 return Statement(text, "json-ld license")
     return next(_licenses_of_links(stated), None) or next(_licenses_of_metas(stated), None)
+
+
+def read_access(stated: Statements) -> Statement | None:
+    """Return whether a reader must pay: `free`, `metered` (some pages are free) or `paid`; None if the page is silent.
+
+    It is only what the page states; a page that states `paid` may show its whole text.
+    """
+    for node in stated.ranked:
+        if access := _ACCESS_BY_FLAG.get(str(node.get(_ACCESS_KEY)).lower().rpartition("/")[2]):
+            return Statement(access, f"json-ld {_ACCESS_KEY}")
+    for text in stated.meta(_ACCESS_META):
+        if access := _ACCESS_BY_TIER.get(text.strip().lower()):
+            return Statement(access, f"meta {_ACCESS_META}")
+    for element in stated.items(_ACCESS_KEY):
+        text = element.get("content") or element.get("href") or element.text or ""
+        if access := _ACCESS_BY_FLAG.get(text.strip().lower().rpartition("/")[2]):
+            return Statement(access, f"microdata {_ACCESS_KEY}")
+    return None
 
 
 def _licenses_of_links(stated: Statements) -> Iterator[Statement]:

@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 from cleaning.blocks import Metadata
 from cleaning.metadata.authors import read_authors
 from cleaning.metadata.dates import read_dates
-from cleaning.metadata.descriptions import read_description, read_keywords, read_license
+from cleaning.metadata.descriptions import read_access, read_description, read_keywords, read_license
 from cleaning.metadata.languages import read_language, stated_language, stated_languages
 from cleaning.metadata.ranking import read_evidence
 from cleaning.metadata.site_names import letters_of, read_site_name
@@ -84,6 +84,7 @@ def read_metadata(
         description=texts.get("description"),
         keywords=tuple(keyword.text for keyword in keywords),
         license=texts.get("license"),
+        access=texts.get("access"),
         published_at=dates.published and dates.published.time,
         modified_at=dates.modified and dates.modified.time,
         sources={name: source for name, source in sources.items() if source},
@@ -100,6 +101,7 @@ def _read_fields(page: Page, stated: Statements, title: str | None) -> dict[str,
     """Return the fields that are read from the first source that has them."""
     license_ = read_license(stated)
     fields = {
+        "access": read_access(stated),
         "section": _section(page, stated, title),
         "canonical": _first_url(page, _canonicals(stated)),
         "site_name": read_site_name(stated),

@@ -33,7 +33,7 @@ _MAX_TIMES = 30
 _MAX_PARTS = 200  # elements of a heading
 _MAX_FIELD_CHARS = 1_000  # a page's title can be its whole text
 _KEPT_PROPERTIES = frozenset(
-    "author creator headline datePublished dateCreated dateModified articleSection image".split()
+    "author creator headline datePublished dateCreated dateModified articleSection image isAccessibleForFree".split()
 )
 _MAX_PROPERTIES = 2_000
 _IN_GRAPHIC = etree.XPath("boolean(ancestor::svg)")

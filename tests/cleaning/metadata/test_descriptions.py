@@ -61,3 +61,34 @@ def test_the_licence_of_a_part_is_not_that_of_the_page(body):
 def test_a_relative_licence_becomes_absolute():
     page = metadata('<link rel="license" href="/terms">', url="https://example.org/a/b")
     assert page.license == "https://example.org/terms"
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "access", "source"),
+    [
+        (article(isAccessibleForFree=False), "", "paid", "json-ld isAccessibleForFree"),
+        (article(isAccessibleForFree="False"), "", "paid", "json-ld isAccessibleForFree"),
+        (article(isAccessibleForFree="http://schema.org/True"), "", "free", "json-ld isAccessibleForFree"),
+        ('<meta property="article:content_tier" content="Metered">', "", "metered", "meta article:content_tier"),
+        ('<meta property="article:content_tier" content="locked">', "", "paid", "meta article:content_tier"),
+        ("", '<meta itemprop="isAccessibleForFree" content="false">', "paid", "microdata isAccessibleForFree"),
+    ],
+)
+def test_a_page_states_whether_a_reader_must_pay(head, body, access, source):
+    page = metadata(head, f'<div itemscope itemtype="https://schema.org/NewsArticle"><p>text</p>{body}</div>')
+    assert (page.access, page.sources["access"]) == (access, source)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "",
+        article(isAccessibleForFree="perhaps"),
+        article(isAccessibleForFree=None),
+        article(isAccessibleForFree=["False"]),
+        article(isAccessibleForFree={"@id": "https://schema.org/False"}),
+        '<meta property="article:content_tier" content="">',
+    ],
+)
+def test_another_statement_of_access_says_nothing(head):
+    assert metadata(head).access is None
