@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from typing import TYPE_CHECKING
@@ -118,6 +119,7 @@ _MIN_LATIN_SHARE = (
     0.5  # of a text in a language with Latin letters; texts in all other scripts have Latin names in them
 )
 _MIN_OWN_SHARE = 0.1
+_MAX_EXPONENT = 700.0  # of a number that is not infinite
 _SOLE_LANGUAGES = ("zh", "ja", "ko", "el", "th", "ka", "hy", "km", "my", "lo", "ta", "te", "kn", "ml", "gu", "or", "si")
 _KANA = re.compile(f"[{_JAPANESE}]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -160,6 +162,23 @@ def identify_language(text: str) -> str | None:
     if len(text) < _MIN_CLASSIFIED_CHARS:
         return None
     return _language_code(load_language_model()(text[:_MAX_CLASSIFIED_CHARS])[0])
+
+
+def score_language(text: str, code: str | None) -> float | None:
+    """Return the probability (0 to 1) of a language, by py3langid's model; None for a short text or an unknown one.
+
+    The model takes the n-grams of a text for independent, so most of its probabilities are near 0 or 1. Those of a text
+    in two languages, or of a list of names, are not.
+    """
+    if len(text) < _MIN_CLASSIFIED_CHARS or code is None:
+        return None
+    load_language_model()
+    from py3langid import rank  # noqa: PLC0415 — as above
+
+    scores = dict(rank(text[:_MAX_CLASSIFIED_CHARS]))
+    if code not in scores:
+        return None
+    return 1 / sum(math.exp(min(score - scores[code], _MAX_EXPONENT)) for score in scores.values())
 
 
 @cache

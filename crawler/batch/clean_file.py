@@ -20,6 +20,7 @@ from crawler.batch.filters import Filtered
 from crawler.batch.records import read_records
 from crawler.errors import InputError, SetupError, WorkerError, WorkerTimeoutError
 from crawler.fetching.answers import Answer, OtherRequests, Passed, PassedRecord
+from crawler.reading.conditions import Conditions
 from crawler.reading.export_rows import EXPORT_VERSION, RowChange
 from crawler.storage.tables import signed
 from crawler.urls import is_respelled, url_key
@@ -38,13 +39,14 @@ if TYPE_CHECKING:
 ID_BITS = 32
 """The ids of pages and blocks: the number of the input file, and in the low bits the number in that file."""
 
+UNDECIDED = ("doubted_canonical", "duplicate", "duplicate_of", "duplicate_bits")
+"""The columns of a page that have a value only when all pages are cleaned."""
+
 _UNREADABLE_FILE = "unreadable_file"
 """Why an input file was not read to its end, in the table of rejected records."""
 
 _LOW_64_BITS = (1 << 64) - 1
 _NO_HASH = (None, None)
-# What is known of a page when all pages are cleaned.
-_UNDECIDED = dict.fromkeys(("doubted_canonical", "duplicate", "duplicate_of", "duplicate_bits"))
 _REPORTED_RECORDS = 100
 _TRANSIENT_STATUSES = frozenset({304, 408, 429})
 _SERVER_ERROR = 500
@@ -60,12 +62,16 @@ class CleaningProcess(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CleaningRules:
-    """How the records of a job are read and cleaned. `default_date` is the date of records that state none."""
+    """How the records of a job are read and cleaned. `default_date` is the date of records that state none.
+
+    A page that does not meet the `conditions` on its columns is left out.
+    """
 
     records: RecordFilter
     task: RecordTask
     max_bytes: int
     default_date: datetime
+    conditions: Conditions = Conditions()  # noqa: RUF009 — frozen
 
 
 class Cleaners:
@@ -133,7 +139,7 @@ def clean_file(output: OutputFolder, file: InputFile, rules: CleaningRules, proc
         except InputError as error:
             if process.attempts_left:
                 raise
-            tables.rejected.add((file.path, 0, None, _UNREADABLE_FILE, str(error)))
+            tables.rejected.add((file.path, 0, None, _UNREADABLE_FILE, str(error), None))
             job.counts["file/unreadable"] += 1
         except SetupError:
             process.cleaners.close()  # the pool starts no process any more; the next attempt begins with another one
@@ -231,7 +237,7 @@ class _FileCleaner:
         self.counts[f"{kind}/{record.reason}"] += 1
         if record.is_lost:
             detail = str(record.place) if record.place.inside else None
-            self._reject(record.place.offset, record.url, str(record.reason), detail)
+            self._tables.rejected.add((self._file.path, record.place.offset, record.url, record.reason, detail, None))
 
     async def _finish(self, waiting: _Waiting) -> None:
         answer = waiting.answer
@@ -249,11 +255,13 @@ class _FileCleaner:
         if result.outcome is Outcome.PAGE:
             self._add_page(waiting, result)
         else:
-            self._reject(answer.place.offset, answer.url, result.outcome, result.detail)
-            self._add_address(waiting, result, -1)
+            self._reject(waiting, result, result.outcome, result.detail)
 
-    def _reject(self, place: int, url: str | None, reason: str, detail: str | None) -> None:
-        self._tables.rejected.add((self._file.path, place, url, reason, detail))
+    def _reject(self, waiting: _Waiting, result: CleanedRecord, reason: str, detail: str | None) -> None:
+        answer = waiting.answer
+        record_id = answer.record_id
+        self._tables.rejected.add((self._file.path, answer.place.offset, answer.url, reason, detail, record_id))
+        self._add_address(waiting, result, -1)
 
     def _add_address(self, waiting: _Waiting, result: CleanedRecord, page_id: int) -> None:
         answer = waiting.answer
@@ -270,8 +278,6 @@ class _FileCleaner:
     def _add_page(self, waiting: _Waiting, result: CleanedRecord) -> None:
         answer = waiting.answer
         page_id = self._base + self._pages
-        self._pages += 1
-        self._add_address(waiting, result, page_id)
         first_seen = answer.at or self._rules.default_date
         text = "\n".join(result.blocks.text)
         counted = {
@@ -284,10 +290,17 @@ class _FileCleaner:
             "text": text,
             "source": self._file.path,
             "place": answer.place.offset,
+            "record_id": answer.record_id,
             "text_digest": xxh3_128_hexdigest(text.encode("utf-8", "surrogatepass")) if text else None,
-            **_UNDECIDED,
+            **dict.fromkeys(UNDECIDED),
         }
         values = result.columns | counted
+        if broken := self._rules.conditions.first_broken(values):
+            self.counts["filtered/where"] += 1
+            self._reject(waiting, result, "filtered", broken)
+            return
+        self._pages += 1
+        self._add_address(waiting, result, page_id)
         self._tables.pages.add(tuple(values[name] for name in PAGES.names))
         self._add_blocks(page_id, result)
         for reason, count in result.reasons.items():
@@ -295,6 +308,8 @@ class _FileCleaner:
             self.counts["blocks/seen"] += count
         for warning in result.warnings:
             self.counts[f"page/{warning}"] += 1
+        for name, count in result.masked.items():
+            self.counts[f"masked/{name}"] += count
 
     def _add_blocks(self, page_id: int, result: CleanedRecord) -> None:
         blocks, count, first = result.blocks, len(result.blocks), self._base + self._blocks

@@ -22,12 +22,15 @@ from xxhash import xxh3_128_intdigest
 
 from cleaning import PageError, clean
 from cleaning.blocks import Metadata, kept_decisions
+from cleaning.metadata.languages import load_language_model, score_language
 from cleaning.teaching import load_site_model
+from crawler.batch.quality import QUALITY_COLUMNS, measure_quality
 from crawler.config import Config
 from crawler.fetching.compression import DamagedBodyError, unpack_body
-from crawler.fetching.directives import DirectiveReader, crawler_names, reject_unwanted
+from crawler.fetching.directives import Directive, DirectiveReader, crawler_names, reject_unwanted
 from crawler.fetching.response_filter import Rejection, read_page, reject_status
 from crawler.page import get_header
+from crawler.reading.masking import Mask
 from crawler.storage.page_columns import normalised
 from crawler.storage.pages import describe_page, page_names
 from crawler.storage.tables import signed
@@ -39,12 +42,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from io import FileIO
 
+    from cleaning.blocks import Decision
     from cleaning.page_fingerprint import BlockKeys, FingerprintedBlock
 
 _MEMORY = Path("/proc/self/statm")
 _STATM_BYTES = 256
 _WATCH_SECONDS = 0.02
 _LOW_64_BITS = (1 << 64) - 1
+_MASKED_COLUMNS = ("title", "author", "description", "keywords", "headline", "stated_title", "markdown")
+_NOT_MEASURED: dict[str, float | int | str | None] = dict.fromkeys((*QUALITY_COLUMNS, "language_score"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,18 @@ _FIRST = RecordToClean(
     (("Content-Type", "text/html"),),
     b"<!DOCTYPE html><html><head><title>First</title></head><body><p>A page for the start.</p></body></html>",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class TextRules:
+    """What is done with a page's text: its measures are taken (`quality`), and some of `MASKS` are masked in it.
+
+    `phone_region` is the country of telephone numbers without a country code, such as `GB`.
+    """
+
+    quality: bool = False
+    masks: tuple[str, ...] = ()
+    phone_region: str | None = None
 
 
 @dataclass(slots=True)
@@ -97,16 +115,17 @@ class CleanedRecord:
     """The result for a record: its outcome, with a page only if that is `page`.
 
     `key` identifies the page. `columns` are the columns of a stored page, `reasons` the number of blocks by
-    reason and `warnings` what its bytes showed.
+    reason, `warnings` what its bytes showed and `masked` the number of places by what was masked there.
     """
 
     outcome: Outcome
     detail: str | None
     key: str
-    columns: dict[str, str | int | None] = field(default_factory=dict)
+    columns: dict[str, str | int | float | None] = field(default_factory=dict)
     blocks: BlockColumns = field(default_factory=BlockColumns)
     reasons: dict[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    masked: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -125,11 +144,14 @@ class RecordTask(WorkerTask[CleanedRecord]):
     memory_bytes: int = 0
     markdown: MarkdownForm = MarkdownForm()  # noqa: RUF009 — frozen
     site_models: dict[str, str] = field(default_factory=dict)
+    texts: TextRules = TextRules()
 
     def prepare(self) -> None:
         expect_method(self.settings["CLEANING_METHOD"])
         load_models()
         load_stemmer()
+        if self.texts.quality:
+            load_language_model()
         # What the first page loads is not what a page takes.
         self.cleaner.clean(_FIRST)
         if self.memory_bytes and (own := _resident_bytes()):
@@ -138,7 +160,7 @@ class RecordTask(WorkerTask[CleanedRecord]):
     @cached_property
     def cleaner(self) -> RecordCleaner:
         """The rules by which the records are cleaned."""
-        return RecordCleaner(self.settings, self.markdown, self.site_models)
+        return RecordCleaner(self.settings, self.markdown, self.site_models, self.texts)
 
     def work(self, page: RecordToClean) -> CleanedRecord:  # type: ignore[override] # of this task's page_type
         """Return the result for a record."""
@@ -149,9 +171,15 @@ class RecordCleaner:
     """Rejects or cleans answers by the settings of a crawl."""
 
     def __init__(
-        self, settings: dict[str, Any], markdown: MarkdownForm, site_models: Mapping[str, str] | None = None
+        self,
+        settings: dict[str, Any],
+        markdown: MarkdownForm,
+        site_models: Mapping[str, str] | None = None,
+        texts: TextRules = TextRules(),
     ) -> None:
         self._markdown = markdown
+        self._texts = texts
+        self._mask = Mask(texts.masks, texts.phone_region)
         self._site_models = site_models or {}
         scrapy_settings = BaseSettings(settings)
         self._config = Config.read(scrapy_settings)
@@ -161,16 +189,17 @@ class RecordCleaner:
     def clean(self, record: RecordToClean) -> CleanedRecord:
         """Return the page of an answer, cleaned and fingerprinted, or why it has none."""
         try:
-            fetched = self._read(record)
+            answer = self._read(record)
         except PageError as error:
-            fetched = Rejection(OUTCOME_BY_FAULT[error.cause], str(error))
+            answer = Rejection(OUTCOME_BY_FAULT[error.cause], str(error))
         except DamagedBodyError as error:
-            fetched = Rejection(Outcome.DOWNLOAD_FAILED, str(error))
-        if isinstance(fetched, Rejection):
-            return CleanedRecord(fetched.outcome, fetched.detail, url_key(record.url))
-        return self._process(fetched)
+            answer = Rejection(Outcome.DOWNLOAD_FAILED, str(error))
+        if isinstance(answer, Rejection):
+            return CleanedRecord(answer.outcome, answer.detail, url_key(record.url))
+        return self._process(*answer)
 
-    def _read(self, record: RecordToClean) -> FetchedPage | Rejection:
+    def _read(self, record: RecordToClean) -> tuple[FetchedPage, str | None] | Rejection:
+        """Return the page of an answer with the wishes of its publisher, or why it has none."""
         headers: dict[str, list[str]] = {}
         for name, value in record.headers:
             headers.setdefault(name, []).append(value)
@@ -181,13 +210,15 @@ class RecordCleaner:
         tree = reject_status(response.status, response.body) or read_page(response, max_bytes)
         if isinstance(tree, Rejection):
             return tree
-        if rejection := reject_unwanted(self._directives.read(response, tree)):
+        stated = self._directives.read_stated(response, tree)
+        if rejection := reject_unwanted(self._directives.obeyed(stated)):
             return rejection
         etag = get_header(response, "ETag")
         last_modified = get_header(response, "Last-Modified")
-        return FetchedPage(response.url, response.body, tree, Metadata(), etag, last_modified)
+        opt_outs = ",".join(directive.value for directive in Directive if directive in stated)
+        return FetchedPage(response.url, response.body, tree, Metadata(), etag, last_modified), opt_outs or None
 
-    def _process(self, fetched: FetchedPage) -> CleanedRecord:
+    def _process(self, fetched: FetchedPage, opt_outs: str | None) -> CleanedRecord:
         config = self._config
         model = load_site_model(self._site_models.get(site_of(fetched.url)))
         cleaned = clean(fetched.tree, method=config.cleaning_method, site_model=model, **config.cleaning_options)
@@ -204,15 +235,48 @@ class RecordCleaner:
             "markdown": self._markdown.write(cleaned.structure) if config.structure else None,
         }
         columns |= {name: _signed(columns[name]) for name in ("body_hash", "page_fingerprint")}
+        columns |= {
+            "access": cleaned.metadata.access,
+            "opt_outs": opt_outs,
+            "kept_share": _kept_share(cleaned.decisions),
+            **self._measure(kept, columns["language"]),
+        }
+        blocks = _columns_of(fingerprints.blocks, keys)
+        masked = self._mask_texts(columns, blocks)
         return CleanedRecord(
             Outcome.PAGE,
             None,
             columns["url_key"],
             columns,
-            _columns_of(fingerprints.blocks, keys),
+            blocks,
             {str(reason): count for reason, count in cleaned.counts().items()},
             tuple(warning.value for warning in cleaned.parse_warnings),
+            masked,
         )
+
+    def _measure(self, kept: Sequence[Decision], language: str | None) -> dict[str, float | int | str | None]:
+        """Return the measures of the kept text; without `quality`, they have no value."""
+        if not self._texts.quality:
+            return _NOT_MEASURED
+        text = "\n".join(decision.block.text for decision in kept)
+        return measure_quality(text) | {"language_score": score_language(text, language)}
+
+    def _mask_texts(self, columns: dict[str, Any], blocks: BlockColumns) -> dict[str, int]:
+        """Mask the texts of a page in place; return how many places were masked, by what was there."""
+        if not self._texts.masks:
+            return {}
+        self._mask.counts.clear()
+        for name in _MASKED_COLUMNS:
+            if columns[name]:
+                columns[name] = self._mask.apply(columns[name])
+        blocks.text = [self._mask.apply(text) for text in blocks.text]
+        return dict(self._mask.counts)
+
+
+def _kept_share(decisions: Sequence[Decision]) -> float:
+    """Return the share of the words of a page that are in kept blocks; 0 for a page without words."""
+    words = sum(decision.block.words for decision in decisions)
+    return sum(decision.block.words for decision in decisions if decision.kept) / words if words else 0.0
 
 
 def _columns_of(fingerprinted: tuple[FingerprintedBlock, ...], keys: list[BlockKeys]) -> BlockColumns:

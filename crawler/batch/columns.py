@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow import parquet
 
+from crawler.batch.quality import QUALITY_COLUMNS
 from crawler.errors import BatchError
-from crawler.reading.export_formats import arrow_schema
+from crawler.reading.export_formats import arrow_schema, with_metadata
 from crawler.reading.export_rows import EXPORT_COLUMNS, EXPORT_VERSION, ExportContent
 from crawler.redact import redact_text
 
@@ -35,6 +35,7 @@ _KEYS = [
     ("digest", pa.int64()),
     ("fingerprint", pa.int64()),
 ]
+_QUALITY_TYPES = {"stop_words": pa.int32(), "sentences": pa.int32(), "gopher": pa.string(), "c4": pa.string()}
 _PAGES = [
     *_exported(ExportContent.PAGES),
     ("modified", pa.string()),
@@ -53,6 +54,12 @@ _PAGES = [
     ("duplicate", pa.string()),
     ("duplicate_of", pa.int64()),
     ("duplicate_bits", pa.int8()),
+    ("record_id", pa.string()),
+    ("access", pa.string()),
+    ("opt_outs", pa.string()),
+    ("kept_share", pa.float64()),
+    ("language_score", pa.float64()),
+    *((name, _QUALITY_TYPES.get(name, pa.float64())) for name in QUALITY_COLUMNS),
 ]
 _BLOCKS = [*_exported(ExportContent.BLOCKS), *_KEYS]
 _SIGHTINGS = [
@@ -79,12 +86,12 @@ _REJECTED = [
     ("url", pa.string()),
     ("reason", pa.string()),
     ("detail", pa.string()),
+    ("record_id", pa.string()),
 ]
 
 
 def _schema(content: str, columns: Sequence[tuple[str, pa.DataType]]) -> pa.Schema:
-    about = {"schema": EXPORT_VERSION, "content": content}
-    return pa.schema(columns, {"blocksieve": json.dumps(about)})
+    return with_metadata(pa.schema(columns), {"schema": EXPORT_VERSION, "content": content})
 
 
 PAGES = _schema("pages", _PAGES)

@@ -48,12 +48,23 @@ def finish_range(output: OutputFolder, plan: Plan, mode: PageComparisonMode, ran
     sightings = read_sightings(output, plan, range_number) if plan.max_distance is not None else None
     repeats = None if mode is PageComparisonMode.OFF else read_repeats(output, plan, mode, range_number)
     counts = Counter({"pages": 0, "blocks": 0, "exact": 0, "near": 0, "exact_pages": 0, "near_pages": 0})
+    languages: Counter[str] = Counter()
     for number in plan.files_of(range_number):
         pages = _write_pages(output, number, addresses, repeats)
         stored = _write_blocks(output, number, pages, _KeptBlocks.read(output, number, addresses.repeated, sightings))
         counts.update(stored | {"pages": len(pages)})
         counts.update(f"{word}_pages" for word in pages["duplicate"].drop_null().to_pylist())
-    return {f"stored/{name}": count for name, count in counts.items()}
+        languages += _count_languages(pages)
+    return {f"stored/{name}": count for name, count in counts.items()} | dict(languages)
+
+
+def _count_languages(pages: pa.Table) -> Counter[str]:
+    """Return the pages and words of each language; `none` stands for pages of an unknown one."""
+    counts: Counter[str] = Counter()
+    for language, words in zip(pages["language"].to_pylist(), pages["words"].to_pylist(), strict=True):
+        counts[f"language/{language or 'none'}/pages"] += 1
+        counts[f"language/{language or 'none'}/words"] += words
+    return counts
 
 
 def part_name(table: str, number: int) -> str:
@@ -63,7 +74,7 @@ def part_name(table: str, number: int) -> str:
 
 def _write_pages(output: OutputFolder, number: int, addresses: AddressDecisions, repeats: Any) -> pa.Table:
     """Write the pages of an input file that count; return their duplicates, and the columns that blocks repeat."""
-    names = ("id", "duplicate", *_PAGE_COLUMNS)
+    names = ("id", "duplicate", "words", *_PAGE_COLUMNS)
     parts = []
     with (
         output.open(cleaned_names(number)["pages"]) as file,

@@ -12,8 +12,9 @@ from xxhash import xxh3_128_hexdigest
 
 from cleaning import METHODS
 from crawler.batch import addresses
-from crawler.batch.clean_file import CleaningRules, clean_file
-from crawler.batch.clean_record import RecordTask
+from crawler.batch.clean_file import UNDECIDED, CleaningRules, clean_file
+from crawler.batch.clean_record import RecordTask, TextRules
+from crawler.batch.columns import PAGES
 from crawler.batch.duplicates import pages, stages
 from crawler.batch.duplicates.decisions import BLOCKS_PER_TASK, PageComparisonMode
 from crawler.batch.duplicates.minhash import MinHashRules
@@ -30,6 +31,8 @@ from crawler.errors import BatchError, ConfigError
 from crawler.fetching.answers import LostAnswer
 from crawler.fetching.replay import ReplayMiss
 from crawler.fetching.warc import Damage
+from crawler.reading.conditions import Conditions, read_conditions
+from crawler.reading.masking import Mask
 from crawler.visit import MarkdownForm
 
 if TYPE_CHECKING:
@@ -80,7 +83,7 @@ class BatchOptions:
     may take; 0 sets no limit. With 0 `workers` the engine `local` runs its tasks in this process, and `ray` uses all
     cores of the cluster. `blocks_per_task` bounds the memory of the later stages. `markdown` is for the setting
     STRUCTURE. `site_models` are the models of sites that readers have taught, in JSON. `minhash` is for the page
-    duplicates of this name.
+    duplicates of this name. `where` are conditions on the columns of PAGES that are known when a page is cleaned.
     """
 
     inputs: Sequence[str]
@@ -99,6 +102,8 @@ class BatchOptions:
     blocks_per_task: int = BLOCKS_PER_TASK
     markdown: MarkdownForm = MarkdownForm()  # noqa: RUF009 — frozen
     site_models: Mapping[str, str] = field(default_factory=dict)
+    texts: TextRules = TextRules()  # noqa: RUF009 — frozen
+    where: Sequence[str] = ()
 
     @property
     def page_mode(self) -> PageComparisonMode:
@@ -152,9 +157,12 @@ def batch_settings(config: Config, settings: Mapping[str, Any]) -> dict[str, Any
 def run_batch(options: BatchOptions, report: Callable[[BatchProgress], None] = lambda _progress: None) -> BatchSummary:
     """Run a job to its end, or continue it, and return its summary; `report` hears how far it is.
 
-    Raises BatchError if an input cannot be found, the output folder holds something else, or a task fails repeatedly.
+    Raises BatchError if an input cannot be found, the output folder holds something else, or a task fails repeatedly,
+    QueryError for conditions that no page can meet and ConfigError for a mask that cannot be used.
     """
     started = time.monotonic()
+    _read_where(options.where)
+    Mask(options.texts.masks, options.texts.phone_region)
     job = _open_job(options)
     with job.output.locked(_JOB_FILE):
         if not job.output.exists(_SUMMARY_FILE):
@@ -164,6 +172,10 @@ def run_batch(options: BatchOptions, report: Callable[[BatchProgress], None] = l
         job.output.remove_abandoned()
         job.output.remove("work")
         return _summary(job, job.output.read_json(_SUMMARY_FILE)["counts"], started)
+
+
+def _read_where(texts: Sequence[str]) -> Conditions:
+    return read_conditions(texts, {field.name: str(field.type) for field in PAGES if field.name not in UNDECIDED})
 
 
 def _run_stages(job: _Job, options: BatchOptions, report: Callable[[BatchProgress], None]) -> Counter[str]:
@@ -240,6 +252,8 @@ def _describe(job: _Job, options: BatchOptions) -> dict[str, Any]:
         "memory": options.memory,
         "blocks_per_task": options.blocks_per_task,
         "markdown": asdict(options.markdown),
+        "texts": asdict(options.texts) | {"masks": list(options.texts.masks)},
+        "where": list(options.where),
         "site_models": xxh3_128_hexdigest(repr(sorted(options.site_models.items())).encode())
         if options.site_models
         else None,
@@ -341,9 +355,15 @@ class _Stages:
         settings = dict(options.settings) | {"DEDUP_DISTANCE": distance}
         memory_bytes = options.memory * _MEGABYTE
         record_task = RecordTask(
-            settings, settings["CLEANING_SECONDS"], memory_bytes, options.markdown, dict(options.site_models)
+            settings,
+            settings["CLEANING_SECONDS"],
+            memory_bytes,
+            options.markdown,
+            dict(options.site_models),
+            options.texts,
         )
-        rules = CleaningRules(options.records, record_task, settings["PAGE_MAX_BYTES"], self._job.started)
+        conditions = _read_where(options.where)
+        rules = CleaningRules(options.records, record_task, settings["PAGE_MAX_BYTES"], self._job.started, conditions)
         blocks = [0] * len(self._job.files)
         tasks = [Task("clean", file.number, clean_file, (file, rules), cleans=True) for file in self._job.files]
         for task, counts in self._run(tasks):

@@ -105,7 +105,15 @@ class DirectiveReader:
         return cls(config_of(crawler), crawler_names(crawler.settings), crawler)
 
     def read(self, response: Response, page: Page | UnparsedPage | None = None) -> dict[Directive, str]:
-        """Return the directives that this crawl obeys, each with the place where it is stated.
+        """Return the directives that this crawl obeys, each with the place where it is stated."""
+        return self.obeyed(self.read_stated(response, page))
+
+    def obeyed(self, directives: Mapping[Directive, str]) -> dict[Directive, str]:
+        """Return those of some directives that this crawl obeys."""
+        return {directive: place for directive, place in directives.items() if directive in self._obeyed}
+
+    def read_stated(self, response: Response, page: Page | UnparsedPage | None = None) -> dict[Directive, str]:
+        """Return all directives, each with the place where it is stated.
 
         They are read from the header, from the tree of the page if there is one, and from the host's tdmrep.json. A TDM
         reservation in the page wins over the header, and the header over the file. A page that is not parsed yet is
@@ -120,7 +128,7 @@ class DirectiveReader:
         reservation = self._find_reservation(response, elements)
         if reservation is not None:
             places[Directive.TDM_RESERVATION] = reservation
-        return {directive: place for directive, place in places.items() if directive in self._obeyed}
+        return places
 
     def _find_reservation(self, response: Response, elements: Iterable[tuple[str, str, str]]) -> str | None:
         """Return where the rights for text and data mining are reserved, None if they are not."""

@@ -102,7 +102,7 @@ class _ParquetWriter:
     def __init__(self, file: IO[bytes], cursor: ExportCursor) -> None:
         about = {"schema": EXPORT_VERSION, "content": cursor.content.value, "cursor": str(cursor)}
         self._pa, schema = arrow_schema(EXPORT_COLUMNS[cursor.content])
-        self._schema = schema.with_metadata({"blocksieve": json.dumps(about)})
+        self._schema = with_metadata(schema, about)
         _, parquet = _pyarrow()
         self._writer = parquet.ParquetWriter(file, self._schema, compression="zstd")
         names = enumerate(column.name for column in EXPORT_COLUMNS[cursor.content])
@@ -140,6 +140,26 @@ def arrow_schema(columns: Iterable[ExportColumn]) -> tuple[Any, Any]:
     kinds = {"timestamp": pa.timestamp("us", "UTC"), "double": pa.float64(), "bool": pa.bool_()}
     kinds |= {f"list<element: {kind}>": pa.list_(pa.field("element", kind)) for kind in ("string", "int64")}
     return pa, pa.schema([(column.name, kinds.get(column.kind) or getattr(pa, column.kind)()) for column in columns])
+
+
+def with_metadata(schema: Any, about: Mapping[str, Any]) -> Any:
+    """Return an Arrow schema that says what a table is, and to pandas that its whole numbers may be missing.
+
+    Otherwise pandas makes floats of such a column, and a float has room for 53 bits of a fingerprint.
+    """
+    columns = [
+        {
+            "name": column.name,
+            "field_name": column.name,
+            "pandas_type": str(column.type),
+            "numpy_type": str(column.type).capitalize(),
+            "metadata": None,
+        }
+        for column in schema
+        if str(column.type).startswith("int")
+    ]
+    for_pandas = {"index_columns": [], "column_indexes": [], "columns": columns, "pandas_version": "2.0.0"}
+    return schema.with_metadata({"blocksieve": json.dumps(about), "pandas": json.dumps(for_pandas)})
 
 
 FORMATS: Mapping[str, Callable[[IO[bytes], ExportCursor], RowWriter]] = MappingProxyType(

@@ -23,8 +23,10 @@ from crawler.config.names import set_ours
 from crawler.errors import BatchError, ConfigError
 from crawler.monitoring.exit_status import CANONICAL_STAT
 from crawler.monitoring.progress import StatusLine
+from crawler.reading.conditions import CONDITION_HELP
+from crawler.reading.masking import MASKS
 from crawler.teaching.site_models import read_model_file
-from crawler.terminal import count_of, print_error, print_json, print_line, run_command
+from crawler.terminal import count_of, make_console, make_table, print_error, print_json, print_line, run_command
 from crawler.visit import MarkdownForm
 
 if TYPE_CHECKING:
@@ -34,6 +36,15 @@ if TYPE_CHECKING:
 
 _ENGINES = ("local", "ray")
 _INTERRUPTED = 130
+_LANGUAGES_MAX = 20
+_REASONS = {
+    "visit/": "answers",
+    "filtered/": "left out",
+    "record/": "records",
+    "blocks/": "blocks",
+    "page/": "pages",
+    "masked/": "masked",
+}
 _MINUTE = 60
 
 
@@ -96,6 +107,10 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             metavar="N",
             help=f"blocks that a task holds while it looks for duplicates (default: {BLOCKS_PER_TASK:,})",
         )
+        add("--where", action="append", default=[], metavar="CONDITION", help=f"leave out pages; a {CONDITION_HELP}")
+        add("--quality", action="store_true", help="measure each page by the rules of Gopher and C4, and its language")
+        add("--mask", default="", metavar="KINDS", help=f"mask texts: {', '.join(MASKS)}, separated by commas")
+        add("--phone-region", metavar="COUNTRY", help="country of telephone numbers without a country code, such as GB")
         add("--base", default="", metavar="URL", help="where the relative paths of a list begin")
         _add_filters(parser)
         add_markdown_options(parser)
@@ -116,6 +131,11 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
                 raise UsageError(f"--{name} is {number}; it takes a number from {low} on", print_help=False)
         if opts.ray_address and opts.engine != "ray":
             raise UsageError("--ray-address needs --engine ray", print_help=False)
+        unknown = {name.strip() for name in opts.mask.split(",")} - {"", *MASKS}
+        if unknown:
+            raise UsageError(f"--mask is {opts.mask!r}; it takes {', '.join(MASKS)}", print_help=False)
+        if opts.phone_region and "phone" not in opts.mask:
+            raise UsageError("--phone-region needs --mask phone", print_help=False)
         if opts.minhash and opts.page_duplicates != PageComparisonMode.MINHASH:
             raise UsageError("--minhash needs --page-duplicates minhash", print_help=False)
         if opts.method:
@@ -131,6 +151,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
 
     def _run(self, args: list[str], opts: argparse.Namespace) -> None:
         with needs_extra("scrapy batch", "cluster" if opts.engine == "ray" else "batch"):
+            from crawler.batch.clean_record import TextRules  # noqa: PLC0415 — an extra
             from crawler.batch.job import BatchOptions, batch_settings, run_batch  # noqa: PLC0415 — an extra
         assert self.settings is not None
         config = self.config
@@ -138,6 +159,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         if markdown != MarkdownForm() and not config.structure:
             raise ConfigError("--links and --no-html are for Markdown, which needs -s STRUCTURE=True")
         records = RecordFilter.of(opts.host, opts.url, (opts.since, opts.until), opts.type, opts.status)
+        masks = tuple(sorted(filter(None, map(str.strip, opts.mask.split(",")))))
         workers = opts.workers
         if workers is None:
             workers = 0 if opts.engine == "ray" else len(os.sched_getaffinity(0))
@@ -159,6 +181,8 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             blocks_per_task=opts.blocks_per_task,
             markdown=markdown,
             site_models=models,
+            texts=TextRules(opts.quality, masks, opts.phone_region),
+            where=opts.where,
         )
         with StatusLine(config.progress) as line:
             summary = run_batch(options, lambda progress: line.show(lambda _seconds: _describe(progress)))
@@ -223,19 +247,33 @@ def _print(summary: BatchSummary) -> None:
             f"{count_of(repeated, 'page')} repeat an earlier one: {stored['exact_pages']:,} with an equal text and "
             f"{stored['near_pages']:,} with nearly the same; the column `duplicate_of` names it"
         )
-    for title, start in (
-        ("answers", "visit/"),
-        ("not read", "filtered/"),
-        ("records", "record/"),
-        ("blocks", "blocks/"),
-    ):
-        counts_by_name = {
-            name.removeprefix(start): count for name, count in counts.items() if name.startswith(start) and count
-        }
-        if counts_by_name:
-            print_line(f"{title}: {', '.join(f'{name} {count:,}' for name, count in counts_by_name.items())}")
+    _print_tables(counts)
     if doubted := counts.get(CANONICAL_STAT):
         print_line(f"{CANONICAL_STAT}: {count_of(doubted, 'page')} under their own address instead of the stated one")
     lost = sum(summary.lost.values())
     if lost:
         print_line(f"lost: {lost:,}; the table `rejected` has each with its reason")
+
+
+def _print_tables(counts: dict[str, int]) -> None:
+    """Print how many records and blocks there are of each reason, and how many pages of each language."""
+    console = make_console()
+    reasons = [
+        (title, name.removeprefix(start), count)
+        for start, title in _REASONS.items()
+        for name, count in sorted(counts.items(), key=lambda entry: -entry[1])
+        if name.startswith(start) and count
+    ]
+    if reasons:
+        console.print(make_table("Reasons", ("of", "reason", "number"), reasons))
+    pages = {name.split("/")[1]: count for name, count in counts.items() if name.startswith("language/")}
+    by_pages = sorted(pages, key=lambda language: -counts[f"language/{language}/pages"])
+    rows = [
+        (language, *(counts[f"language/{language}/{unit}"] for unit in ("pages", "words")))
+        for language in by_pages[:_LANGUAGES_MAX]
+    ]
+    if rows:
+        console.print(make_table("Languages", ("language", "pages", "words"), rows))
+    if len(by_pages) > _LANGUAGES_MAX:
+        others = count_of(len(by_pages) - _LANGUAGES_MAX, "other language")
+        print_line(f"and {others}; --json and summary.json have all")
