@@ -44,11 +44,11 @@ PLAIN_WORDS = frozenset(
     index initdb inline input inputs
     jobs
     langchain language languages lazy limit live llama load loaders locks
-    many markdown markup mcp members metrics middlewares migrations mine mining model models monitoring
+    many markdown markup masking mcp members metrics middlewares migrations mine mining model models monitoring
     names native network
     options output overview
     parallel pauses plan postgresql preview processing progress prose proxy prune
-    queries query quotes
+    quality queries query quotes
     reading record records redact redirects regression render rendering reports requests response retry revalidation
     results routes rows run
     schedule scheduler search segments serialize serve server serving shipped sources sqlite states status step steps

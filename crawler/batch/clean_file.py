@@ -20,7 +20,7 @@ from crawler.batch.filters import Filtered
 from crawler.batch.records import read_records
 from crawler.errors import InputError, SetupError, WorkerError, WorkerTimeoutError
 from crawler.fetching.answers import Answer, OtherRequests, Passed, PassedRecord
-from crawler.reading.conditions import Conditions
+from crawler.reading.conditions import RowConditions
 from crawler.reading.export_rows import EXPORT_VERSION, RowChange
 from crawler.storage.tables import signed
 from crawler.urls import is_respelled, url_key
@@ -71,7 +71,7 @@ class CleaningRules:
     task: RecordTask
     max_bytes: int
     default_date: datetime
-    conditions: Conditions = Conditions()  # noqa: RUF009 — frozen
+    conditions: RowConditions = RowConditions()  # noqa: RUF009 — frozen
 
 
 class Cleaners:

@@ -24,13 +24,13 @@ from cleaning import PageError, clean
 from cleaning.blocks import Metadata, kept_decisions
 from cleaning.metadata.languages import load_language_model, score_language
 from cleaning.teaching import load_site_model
+from crawler.batch.masking import Mask
 from crawler.batch.quality import QUALITY_COLUMNS, measure_quality
 from crawler.config import Config
 from crawler.fetching.compression import DamagedBodyError, unpack_body
 from crawler.fetching.directives import Directive, DirectiveReader, crawler_names, reject_unwanted
 from crawler.fetching.response_filter import Rejection, read_page, reject_status
 from crawler.page import get_header
-from crawler.reading.masking import Mask
 from crawler.storage.page_columns import normalised
 from crawler.storage.pages import describe_page, page_names
 from crawler.storage.tables import signed

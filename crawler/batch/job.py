@@ -25,14 +25,14 @@ from crawler.batch.engine import Engine, LocalEngine, RayEngine, SerialEngine, T
 from crawler.batch.filters import RecordFilter
 from crawler.batch.finish import finish_range
 from crawler.batch.inputs import InputFile, InputKind, find_inputs
+from crawler.batch.masking import Mask
 from crawler.batch.output import OutputFolder
 from crawler.config import DIRECTIVE_SETTINGS
 from crawler.errors import BatchError, ConfigError
 from crawler.fetching.answers import LostAnswer
 from crawler.fetching.replay import ReplayMiss
 from crawler.fetching.warc import Damage
-from crawler.reading.conditions import Conditions, read_conditions
-from crawler.reading.masking import Mask
+from crawler.reading.conditions import RowConditions, read_conditions
 from crawler.visit import MarkdownForm
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def run_batch(options: BatchOptions, report: Callable[[BatchProgress], None] = l
         return _summary(job, job.output.read_json(_SUMMARY_FILE)["counts"], started)
 
 
-def _read_where(texts: Sequence[str]) -> Conditions:
+def _read_where(texts: Sequence[str]) -> RowConditions:
     return read_conditions(texts, {field.name: str(field.type) for field in PAGES if field.name not in UNDECIDED})
 
 

@@ -1,4 +1,4 @@
-"""Conditions on the columns of a row, as people write them on the command line.
+"""RowConditions on the columns of a row, as people write them on the command line.
 
     conditions = read_conditions(["words>=50", "language=en", "!duplicate_of"], {"words": "int32", ...})
     conditions.first_broken(row)    # None, or the condition that the row does not meet
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 CONDITION_HELP = (
-    "condition on a column, such as 'words>=50', 'language=en', 'url~/news/', 'author' (it has a value) or "
+    "a condition on a column, such as 'words>=50', 'language=en', 'url~/news/', 'author' (it has a value) or "
     "'!duplicate_of' (it has none); operators: = != < <= > >= ~ !~ (may be given several times)"
 )
 
@@ -40,7 +40,7 @@ _FLAGS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class RowCondition:
     """A comparison of the column `name` with a value; an `operator` of `set` or `unset` asks whether it has one."""
 
     text: str
@@ -59,40 +59,40 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
-    """Conditions that a row must all meet; none of them are met by every row."""
+class RowConditions:
+    """RowConditions that a row must all meet; none of them are met by every row."""
 
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[RowCondition, ...] = ()
 
     def first_broken(self, row: Mapping[str, Any]) -> str | None:
         """Return the text of the first condition that a row does not meet; None if it meets all."""
         return next((condition.text for condition in self.conditions if not condition.holds(row)), None)
 
 
-def read_conditions(texts: Iterable[str], kinds: Mapping[str, str]) -> Conditions:
+def read_conditions(texts: Iterable[str], kinds: Mapping[str, str]) -> RowConditions:
     """Return the conditions that some texts state, given the Arrow type of each column.
 
     Raises QueryError for another form, an unknown column, or a value that the column cannot have.
     """
-    return Conditions(tuple(_read_condition(text, kinds) for text in texts))
+    return RowConditions(tuple(_read_condition(text, kinds) for text in texts))
 
 
-def _read_condition(text: str, kinds: Mapping[str, str]) -> Condition:
+def _read_condition(text: str, kinds: Mapping[str, str]) -> RowCondition:
     form = _FORM.fullmatch(text)
     if form is None or (form[1] and form[3]):
-        raise QueryError(f"--where is {text!r}; it takes a {CONDITION_HELP}")
+        raise QueryError(f"--where is {text!r}; it takes {CONDITION_HELP}")
     _, name, sign, written = form.groups()
     if name not in kinds:
         raise QueryError(f"--where is {text!r}, but there is no column {name}; the columns are {', '.join(kinds)}")
     if sign is None:
-        return Condition(text, name, "unset" if form[1] else "set")
+        return RowCondition(text, name, "unset" if form[1] else "set")
     try:
         value = re.compile(written.strip()) if sign.endswith("~") else _read_value(written.strip(), kinds[name])
     except (ValueError, re.error) as error:
         raise QueryError(f"--where is {text!r}, but {error}") from error
     if sign.endswith("~") and kinds[name] != "string":
         raise QueryError(f"--where is {text!r}, but {name} is no text; ~ and !~ are for texts")
-    return Condition(text, name, sign, value)
+    return RowCondition(text, name, sign, value)
 
 
 def _read_value(text: str, kind: str) -> Any:

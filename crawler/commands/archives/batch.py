@@ -18,13 +18,13 @@ from scrapy.exceptions import UsageError
 from crawler.batch.duplicates.decisions import BLOCKS_PER_TASK, PageComparisonMode
 from crawler.batch.duplicates.minhash import MinHashRules
 from crawler.batch.filters import RecordFilter
+from crawler.batch.masking import MASKS
 from crawler.commands.base import BlocksieveCommand, add_markdown_options, markdown_form, needs_extra
 from crawler.config.names import set_ours
 from crawler.errors import BatchError, ConfigError
 from crawler.monitoring.exit_status import CANONICAL_STAT
 from crawler.monitoring.progress import StatusLine
 from crawler.reading.conditions import CONDITION_HELP
-from crawler.reading.masking import MASKS
 from crawler.teaching.site_models import read_model_file
 from crawler.terminal import count_of, make_console, make_table, print_error, print_json, print_line, run_command
 from crawler.visit import MarkdownForm
@@ -107,12 +107,9 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             metavar="N",
             help=f"blocks that a task holds while it looks for duplicates (default: {BLOCKS_PER_TASK:,})",
         )
-        add("--where", action="append", default=[], metavar="CONDITION", help=f"leave out pages; a {CONDITION_HELP}")
-        add("--quality", action="store_true", help="measure each page by the rules of Gopher and C4, and its language")
-        add("--mask", default="", metavar="KINDS", help=f"mask texts: {', '.join(MASKS)}, separated by commas")
-        add("--phone-region", metavar="COUNTRY", help="country of telephone numbers without a country code, such as GB")
         add("--base", default="", metavar="URL", help="where the relative paths of a list begin")
         _add_filters(parser)
+        _add_text_options(parser)
         add_markdown_options(parser)
         add("--json", action="store_true", help="print JSON")
 
@@ -220,6 +217,22 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
     )
     filters.add_argument("--since", metavar="DATE", help="first day or time of the records (once)")
     filters.add_argument("--until", metavar="DATE", help="day or time before which the records end (once)")
+
+
+def _add_text_options(parser: argparse.ArgumentParser) -> None:
+    texts = parser.add_argument_group("Texts of the pages")
+    texts.add_argument(
+        "--where", action="append", default=[], metavar="CONDITION", help=f"keep pages by {CONDITION_HELP}"
+    )
+    texts.add_argument(
+        "--quality", action="store_true", help="measure each page by the rules of Gopher and C4, and its language"
+    )
+    texts.add_argument(
+        "--mask", default="", metavar="KINDS", help=f"what is masked: {', '.join(MASKS)}, separated by commas"
+    )
+    texts.add_argument(
+        "--phone-region", metavar="COUNTRY", help="country of telephone numbers without a country code, such as GB"
+    )
 
 
 def _describe(progress: BatchProgress) -> str:

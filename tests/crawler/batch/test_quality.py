@@ -1,5 +1,7 @@
 """The measures of Gopher and C4, on texts whose values can be counted by hand."""
 
+from pathlib import Path
+
 import pytest
 
 from crawler.batch.quality import QUALITY_COLUMNS, measure_quality
@@ -75,3 +77,12 @@ def test_a_text_without_spaces_is_only_judged_by_its_lines():
     measures = measure_quality("\n".join(lines))
     assert (measures["gopher"], measures["c4"]) == (None, None)
     assert measure_quality("\n".join(lines[:1] * 10))["gopher"] == "repeated_line_share"
+
+
+def test_the_docs_name_each_measure():
+    page = (Path(__file__).parents[3] / "docs" / "scale.md").read_text("utf-8")
+    assert [
+        f"| `{name}` | {meaning} |"
+        for name, meaning in QUALITY_COLUMNS.items()
+        if f"| `{name}` | {meaning} |" not in page
+    ] == []

@@ -1,11 +1,11 @@
-"""Conditions on columns: what they say of a row, and what is refused."""
+"""RowConditions on columns: what they say of a row, and what is refused."""
 
 from datetime import UTC, datetime
 
 import pytest
 
 from crawler.errors import QueryError
-from crawler.reading.conditions import Conditions, read_conditions
+from crawler.reading.conditions import RowConditions, read_conditions
 
 KINDS = {
     "words": "int32",
@@ -83,4 +83,4 @@ def test_another_condition_is_refused(text, message):
 
 
 def test_no_conditions_are_met_by_every_row():
-    assert Conditions().first_broken({}) is None
+    assert RowConditions().first_broken({}) is None

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
+from crawler.batch.masking import MASKS, Mask
 from crawler.errors import ConfigError
-from crawler.reading.masking import MASKS, Mask
 
 
 @pytest.mark.parametrize(
