@@ -36,7 +36,7 @@ PLAIN_WORDS = frozenset(
     copies corpus correct counts
     database datatrove date decide decisions default demo descriptions detection diff discovery documents domains draft
     drafts draw dropped
-    editing elements embedded env errors exit explain explanation export exposition extract
+    editing elements embedded env errors exit explain explanation export exports exposition extract
     facets failures feed feedback feeds fetch fetching fields file files filter filters finish fit folds footnotes
     form formats formulas fragment
     grid ground guard

@@ -21,7 +21,7 @@ from crawler.batch.records import read_records
 from crawler.errors import InputError, SetupError, WorkerError, WorkerTimeoutError
 from crawler.fetching.answers import Answer, OtherRequests, Passed, PassedRecord
 from crawler.reading.conditions import RowConditions
-from crawler.reading.export_rows import EXPORT_VERSION, RowChange
+from crawler.reading.exports.rows import EXPORT_VERSION, RowChange
 from crawler.storage.tables import signed
 from crawler.urls import is_respelled, url_key
 from crawler.visit import Outcome

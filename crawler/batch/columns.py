@@ -10,8 +10,8 @@ from pyarrow import parquet
 
 from crawler.batch.quality import QUALITY_COLUMNS
 from crawler.errors import BatchError
-from crawler.reading.export_formats import arrow_schema, with_metadata
-from crawler.reading.export_rows import EXPORT_COLUMNS, EXPORT_VERSION, ExportContent
+from crawler.reading.exports.formats import arrow_schema, with_metadata
+from crawler.reading.exports.rows import EXPORT_COLUMNS, EXPORT_VERSION, ExportContent
 from crawler.redact import redact_text
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from crawler.batch.columns import BLOCKS, PAGES, SIGHTINGS, create_table, read_t
 from crawler.batch.duplicates.decisions import PageComparisonMode
 from crawler.batch.duplicates.pages import read_repeats
 from crawler.batch.duplicates.stages import read_decisions, read_sightings
-from crawler.reading.export_rows import EXPORT_VERSION, RowChange
+from crawler.reading.exports.rows import EXPORT_VERSION, RowChange
 from crawler.storage.page_columns import PAGE_COLUMN_NAMES
 from crawler.urls import url_key
 

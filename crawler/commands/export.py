@@ -22,9 +22,9 @@ from crawler.commands.base import BlocksieveCommand, add_markdown_options, markd
 from crawler.errors import QueryError
 from crawler.monitoring.files import writable_path
 from crawler.monitoring.progress import ProgressCounter
-from crawler.reading.export import ExportRequest, write_export
-from crawler.reading.export_formats import FORMATS, format_of
-from crawler.reading.export_rows import CHUNK_FORM, ChunkLimits, ExportContent, RowFilter
+from crawler.reading.exports.export import ExportRequest, write_export
+from crawler.reading.exports.formats import FORMATS, format_of
+from crawler.reading.exports.rows import CHUNK_FORM, ChunkLimits, ExportContent, RowFilter
 from crawler.storage.database import read_transaction
 from crawler.storage.queries import expect_site
 from crawler.terminal import print_error, print_json, print_line, run_command
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
-    from crawler.reading.export import ExportResult
+    from crawler.reading.exports.export import ExportResult
 
 _INTERRUPTED, _TERMINATED = 130, 143
 _UNITS = ("words", "characters")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from cleaning import clean_many
 from crawler.errors import ExportError
 from crawler.reading import open_database
-from crawler.reading.export_file import read_export_rows
+from crawler.reading.exports.file import read_export_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

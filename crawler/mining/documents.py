@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from crawler.reading.export_file import read_export_rows
+from crawler.reading.exports.file import read_export_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

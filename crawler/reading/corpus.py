@@ -21,8 +21,8 @@ from crawler import urls
 from crawler.errors import ExportError
 from crawler.reading.changes import ChangeFilters, read_changes
 from crawler.reading.copies import iterate_page_copies, read_site_copies
-from crawler.reading.export_formats import arrow_schema
-from crawler.reading.export_rows import (
+from crawler.reading.exports.formats import arrow_schema
+from crawler.reading.exports.rows import (
     EXPORT_COLUMNS,
     ChunkLimits,
     ExportColumn,

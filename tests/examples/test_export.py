@@ -12,9 +12,9 @@ import pytest
 from exported import HOSTILE, OTHER, fill, make
 
 from cleaning.blocks import Metadata
-from crawler.reading.export import ExportRequest, write_export
-from crawler.reading.export_formats import format_of
-from crawler.reading.export_rows import EXPORT_COLUMNS, ExportContent
+from crawler.reading.exports.export import ExportRequest, write_export
+from crawler.reading.exports.formats import format_of
+from crawler.reading.exports.rows import EXPORT_COLUMNS, ExportContent
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
 from crawler.storage.store import Store

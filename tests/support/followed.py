@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event
 
-from crawler.reading.export_rows import ExportContent, RowFilter, read_rows
+from crawler.reading.exports.rows import ExportContent, RowFilter, read_rows
 from crawler.storage import database, schema
 from crawler.storage.database import opened_engine, read_transaction
 

@@ -16,7 +16,7 @@ from sqlalchemy import inspect
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crawler.commands import lazy
-from crawler.reading.export_rows import EXPORT_COLUMNS
+from crawler.reading.exports.rows import EXPORT_COLUMNS
 from crawler.storage.database import opened_engine
 from crawler.storage.page_columns import PAGE_COLUMN_NAMES, PAGE_COLUMNS
 from crawler.storage.schema import prepare_schema

@@ -14,7 +14,7 @@ from scrapy.exceptions import UsageError
 from crawler.commands.base import BlocksieveCommand
 from crawler.errors import StoreError
 from crawler.reading.copies import iterate_page_copies
-from crawler.reading.export_formats import csv_cell
+from crawler.reading.exports.formats import csv_cell
 from crawler.reading.text_diff import diff_line, diff_words
 from crawler.storage import queries
 from crawler.storage.database import read_transaction

@@ -6,7 +6,7 @@ import pytest
 from crawler.batch.columns import BLOCKS, PAGES, SIGHTINGS, create_table, read_rows, read_table
 from crawler.batch.output import OutputFolder
 from crawler.errors import BatchError
-from crawler.reading.export_rows import EXPORT_COLUMNS, ExportContent
+from crawler.reading.exports.rows import EXPORT_COLUMNS, ExportContent
 
 SMALL = pa.schema([("id", pa.int64()), ("text", pa.string())])
 

@@ -6,8 +6,8 @@ from cleaned_pages import STRUCTURED, address, fill, html, visit
 from cleaning import PageError
 from crawler.errors import ExportError
 from crawler.loaders.documents import database_documents, export_documents, page_documents
-from crawler.reading.export import ExportRequest, write_export
-from crawler.reading.export_rows import ExportContent
+from crawler.reading.exports.export import ExportRequest, write_export
+from crawler.reading.exports.rows import ExportContent
 from crawler.storage.database import opened_engine
 from crawler.storage.schema import prepare_schema
 from crawler.storage.store import Store

@@ -9,8 +9,8 @@ from cleaned_pages import address, fill
 from crawler.errors import ExportError
 from crawler.mining import Document, read_documents, read_export
 from crawler.reading import open_database
-from crawler.reading.export import ExportRequest, write_export
-from crawler.reading.export_rows import ExportContent
+from crawler.reading.exports.export import ExportRequest, write_export
+from crawler.reading.exports.rows import ExportContent
 from crawler.storage.database import opened_engine
 from crawler.storage.schema import prepare_schema
 from crawler.storage.store import Store

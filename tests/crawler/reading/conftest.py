@@ -4,8 +4,8 @@ import pytest
 from cleaned_pages import STRUCTURED, visit
 from exported import fill
 
-from crawler.reading.export import ExportRequest, write_export
-from crawler.reading.export_formats import format_of
+from crawler.reading.exports.export import ExportRequest, write_export
+from crawler.reading.exports.formats import format_of
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
 from crawler.storage.store import Store

@@ -9,7 +9,7 @@ from copied_pages import fill as fill_with_copies
 
 from crawler.errors import ExportError, QueryError, StoreError
 from crawler.reading import CorpusBlock, CorpusChunk, CorpusPage, open_database
-from crawler.reading.export_rows import EXPORT_COLUMNS, ExportContent
+from crawler.reading.exports.rows import EXPORT_COLUMNS, ExportContent
 from crawler.storage.database import opened_engine
 from crawler.storage.schema import prepare_schema
 from crawler.storage.store import Store

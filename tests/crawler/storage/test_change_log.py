@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cleaning.blocks import Metadata
 from cleaning.page_fingerprint import Fingerprinter
-from crawler.reading.export_rows import EXPORT_COLUMNS, ExportContent, RowFilter, read_rows
+from crawler.reading.exports.rows import EXPORT_COLUMNS, ExportContent, RowFilter, read_rows
 from crawler.storage import database, schema
 from crawler.storage.boilerplate import BoilerplateBounds
 from crawler.storage.database import opened_engine, read_transaction, write_transaction

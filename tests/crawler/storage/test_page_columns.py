@@ -11,8 +11,8 @@ from cleaning.blocks import Metadata
 from cleaning.structure.clean_page import CleanPage
 from crawler.batch.columns import BLOCKS, PAGES
 from crawler.page import PageItem, page_item, stored_item
-from crawler.reading.export import ExportRequest, write_export
-from crawler.reading.export_rows import EXPORT_COLUMNS, ExportContent
+from crawler.reading.exports.export import ExportRequest, write_export
+from crawler.reading.exports.rows import EXPORT_COLUMNS, ExportContent
 from crawler.storage.database import read_transaction
 from crawler.storage.page_columns import FIRST_COLUMNS, LATER_COLUMNS, PAGE_COLUMN_NAMES, PAGE_COLUMNS, describe
 from crawler.storage.queries import read_stored_item

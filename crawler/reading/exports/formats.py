@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from crawler.errors import ExportError
-from crawler.reading.export_rows import EXPORT_COLUMNS, EXPORT_VERSION
+from crawler.reading.exports.rows import EXPORT_COLUMNS, EXPORT_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from crawler.reading.export_rows import ExportColumn, ExportCursor, Row
+    from crawler.reading.exports.rows import ExportColumn, ExportCursor, Row
 
 
 # On exported blocks, level 6 takes 1.5 times as long and saves 2 % of the bytes.

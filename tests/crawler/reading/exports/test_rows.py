@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from cleaning.blocks import Metadata
 from crawler.errors import ExportError, StoreError
-from crawler.reading.export_rows import EXPORT_COLUMNS, ChunkLimits, ExportContent, RowFilter
+from crawler.reading.exports.rows import EXPORT_COLUMNS, ChunkLimits, ExportContent, RowFilter
 from crawler.storage import schema
 from crawler.storage.database import opened_engine, read_position, read_transaction
 from crawler.storage.prune import PruneSelection, prune_pages

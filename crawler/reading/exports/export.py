@@ -12,8 +12,8 @@ from typing import IO, TYPE_CHECKING
 from uuid import uuid4
 
 from crawler.errors import ExportError
-from crawler.reading.export_formats import open_row_writer, require_format
-from crawler.reading.export_rows import (
+from crawler.reading.exports.formats import open_row_writer, require_format
+from crawler.reading.exports.rows import (
     ChunkLimits,
     ExportContent,
     ExportCursor,

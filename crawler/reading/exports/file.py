@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from crawler.errors import ExportError
-from crawler.reading.export_formats import FORMATS, format_of, require_format
+from crawler.reading.exports.formats import FORMATS, format_of, require_format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

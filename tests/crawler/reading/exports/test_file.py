@@ -5,8 +5,8 @@ import gzip
 import pytest
 
 from crawler.errors import ExportError
-from crawler.reading.export_file import read_export_rows
-from crawler.reading.export_rows import ExportContent
+from crawler.reading.exports.file import read_export_rows
+from crawler.reading.exports.rows import ExportContent
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet", "out.csv"])

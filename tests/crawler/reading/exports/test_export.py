@@ -9,12 +9,12 @@ import sys
 import pytest
 
 from crawler.errors import ExportError
-from crawler.reading.export import _atomic_file
+from crawler.reading.exports.export import _atomic_file
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from crawler.reading.export import _atomic_file
+from crawler.reading.exports.export import _atomic_file
 
 with _atomic_file(Path(sys.argv[1])) as file:
     file.write(b"half")

@@ -11,7 +11,7 @@ from exported import GERMAN, HOSTILE, URL
 from pyarrow import parquet
 from sqlalchemy import text
 
-from crawler.reading.export_rows import EXPORT_COLUMNS, ChunkLimits, ExportContent, RowFilter
+from crawler.reading.exports.rows import EXPORT_COLUMNS, ChunkLimits, ExportContent, RowFilter
 
 CONTENTS = (ExportContent.BLOCKS, ExportContent.PAGES)
 FORMATS = (".parquet", ".jsonl", ".jsonl.gz", ".csv")
