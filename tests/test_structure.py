@@ -33,12 +33,12 @@ PLAIN_WORDS = frozenset(
     backend base blocks blocksieve board browser build
     calibration candidates card changes check chunks classification classifier clustering columns compare comparison
     completion config context
-    copies corpus correct counts
-    database datatrove date decide decisions default demo descriptions detection diff discovery documents domains draft
+    copies corpora corpus correct counts
+    database dataset datatrove date decide decisions default demo descriptions detection diff discovery documents domains draft
     drafts draw dropped
     editing elements embedded env errors exit explain explanation export exports exposition extract
     facets failures feed feedback feeds fetch fetching fields file files filter filters finish fit folds footnotes
-    form formats formulas fragment
+    form formats forms formulas fragment
     grid ground guard
     handler haystack
     index initdb inline input inputs

@@ -22,8 +22,9 @@ from crawler.commands.base import BlocksieveCommand, add_markdown_options, markd
 from crawler.errors import QueryError
 from crawler.monitoring.files import writable_path
 from crawler.monitoring.progress import ProgressCounter
-from crawler.reading.exports.export import ExportRequest, write_export
-from crawler.reading.exports.formats import FORMATS, format_of
+from crawler.reading.conditions import CONDITION_HELP
+from crawler.reading.exports.export import ExportRequest, write_export, write_job_export
+from crawler.reading.exports.forms import ExportForm, format_of, suffixes
 from crawler.reading.exports.rows import CHUNK_FORM, ChunkLimits, ExportContent, RowFilter
 from crawler.storage.database import read_transaction
 from crawler.storage.queries import expect_site
@@ -43,16 +44,16 @@ _UNITS = ("words", "characters")
 
 class ExportCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
-        return "OUT [--blocks | --pages | --chunks SIZE] [--since CURSOR] [--site SITE] [--language CODE] [--json]"
+        return "OUT [--blocks | --pages | --chunks SIZE] [--from JOB] [--for FORM] [--where CONDITION] [options]"
 
     def short_desc(self) -> str:
-        return "Write blocks, pages or chunks to a Parquet, JSON lines or CSV file"
+        return "Write blocks, pages or chunks for other programs: tables, workbooks, corpora, datasets"
 
     def long_desc(self) -> str:
         return (
             "Write all blocks that pages show now, without site boilerplate, the texts of all pages, or the pages cut "
-            "into chunks for retrieval, to OUT, a file "
-            f"name that ends in {', '.join(FORMATS)}. The file appears complete or not at all, and crawls may run at "
+            f"into chunks for retrieval, to OUT, a file name that ends in {', '.join(suffixes())}, or a new folder "
+            "with --for huggingface. The file appears complete or not at all, and crawls may run at "
             "the same time. The command prints a cursor; --since CURSOR writes the rows that are new, changed or gone "
             "since then. See docs/export.md."
         )
@@ -80,20 +81,36 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
         parser.add_argument("--since", metavar="CURSOR", help="only rows that are new, changed or gone since an export")
         parser.add_argument("--site", help="only pages of a site: registered domain, host:port, or any URL of it")
         parser.add_argument("--language", metavar="CODE", help="only pages in a language, such as en")
+        parser.add_argument("--from", dest="job", metavar="JOB", help="folder of a batch job, instead of the database")
+        parser.add_argument(
+            "--for",
+            dest="form",
+            choices=[form.value for form in ExportForm],
+            default=ExportForm.PROGRAMS.value,
+            help="who reads it: excel (CSV with a byte order mark, cells within the limit), dolma (JSON lines of "
+            "documents, which datatrove reads too), huggingface (a folder with a dataset card) (default: %(default)s)",
+        )
+        parser.add_argument(
+            "--where", action="append", default=[], metavar="CONDITION", help=f"keep rows by {CONDITION_HELP}"
+        )
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if len(args) != 1 or (suffix := format_of(args[0])) is None:
+        form = ExportForm(opts.form)
+        if len(args) != 1 or (suffix := format_of(args[0], form)) is None:
             names = " ".join(args) or "missing"
             raise UsageError(
-                f"OUT is {names}; it takes one file whose name ends in {', '.join(FORMATS)}", print_help=False
+                f"OUT is {names}; it takes one file whose name ends in {', '.join(suffixes(form)) or 'anything'}"
+                + ("" if form is ExportForm.PROGRAMS else f" with --for {form}"),
+                print_help=False,
             )
+        _expect_whole_export(opts)
         limits = _chunk_limits(opts)
-        form = _chosen_form(opts)
+        markdown = _chosen_form(opts)
         # By default Python would exit at once and leave the unfinished file behind.
         signal.signal(signal.SIGTERM, _terminate)
         try:
-            self.exitcode = run_command(lambda: self._export(_Output(args[0], suffix, limits, form), opts))
+            self.exitcode = run_command(lambda: self._export(_Output(args[0], suffix, limits, markdown), opts))
         except KeyboardInterrupt:
             print_error("scrapy export: interrupted, nothing was written")
             self.exitcode = _INTERRUPTED
@@ -104,15 +121,35 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
         content = ExportContent.CHUNKS if output.limits else content
         path = writable_path("OUT", output.name)
         rows = RowFilter.read(opts.site, opts.language)
-        request = ExportRequest(path, output.suffix, content, rows, opts.since, output.limits, output.markdown)
-        with self.database() as engine, ProgressCounter("rows", config.progress) as counting:
-            exported = write_export(engine, request, counting.show)
-            if rows.site is not None and opts.since is None and not exported.rows:
-                _warn_if_unknown(engine, rows.site)
+        request = ExportRequest(
+            path,
+            output.suffix,
+            content,
+            rows,
+            opts.since,
+            output.limits,
+            output.markdown,
+            ExportForm(opts.form),
+            tuple(opts.where),
+            opts.job,
+        )
+        if opts.job is not None:
+            with ProgressCounter("rows", config.progress) as counting:
+                exported = write_job_export(request, counting.show)
+        else:
+            exported = self._export_database(request, config.progress)
         if opts.json:
             print_json(asdict(exported))
         else:
             _print(exported, whole=opts.since is None)
+
+    def _export_database(self, request: ExportRequest, progress: str) -> ExportResult:
+        rows = request.rows
+        with self.database() as engine, ProgressCounter("rows", progress) as counting:
+            exported = write_export(engine, request, counting.show)
+            if rows.site is not None and request.since is None and not exported.rows:
+                _warn_if_unknown(engine, rows.site)
+        return exported
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +160,17 @@ class _Output:
     suffix: str
     limits: ChunkLimits | None
     markdown: MarkdownForm | None
+
+
+def _expect_whole_export(opts: argparse.Namespace) -> None:
+    """Raise UsageError for options that an increment, or a batch job, does not have."""
+    if opts.since is not None and (opts.where or opts.job or opts.form not in {"programs", "excel"}):
+        raise UsageError(
+            "--since writes rows that are gone too; it does not go with --where, --from, --for dolma or huggingface",
+            print_help=False,
+        )
+    if opts.job is not None and (opts.chunks is not None or opts.links is not None or opts.no_html):
+        raise UsageError("--from reads the tables of a batch job; --chunks, --links and --no-html need a database")
 
 
 def _chosen_form(opts: argparse.Namespace) -> MarkdownForm | None:
@@ -158,8 +206,10 @@ def _chunk_limits(opts: argparse.Namespace) -> ChunkLimits | None:
 
 def _print(exported: ExportResult, *, whole: bool) -> None:
     changes = "" if whole else f" ({exported.new:,} new, {exported.changed:,} changed, {exported.gone:,} gone)"
-    print_line(f"wrote {exported.rows:,} {exported.content}{changes} to {exported.path}")
-    print_line(f"cursor {exported.cursor}")
+    left_out = f", {exported.left_out:,} left out" if exported.left_out else ""
+    print_line(f"wrote {exported.rows:,} {exported.content}{changes} to {exported.path}{left_out}")
+    if exported.cursor is not None:
+        print_line(f"cursor {exported.cursor}")
 
 
 def _warn_if_unknown(engine: Engine, site: str) -> None:

@@ -13,7 +13,7 @@ from exported import HOSTILE, OTHER, fill, make
 
 from cleaning.blocks import Metadata
 from crawler.reading.exports.export import ExportRequest, write_export
-from crawler.reading.exports.formats import format_of
+from crawler.reading.exports.forms import format_of
 from crawler.reading.exports.rows import EXPORT_COLUMNS, ExportContent
 from crawler.storage import schema
 from crawler.storage.database import opened_engine

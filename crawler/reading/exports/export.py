@@ -12,8 +12,13 @@ from typing import IO, TYPE_CHECKING
 from uuid import uuid4
 
 from crawler.errors import ExportError
-from crawler.reading.exports.formats import open_row_writer, require_format
+from crawler.reading.conditions import read_conditions
+from crawler.reading.exports.dataset import write_dataset
+from crawler.reading.exports.formats import ExportHead, require_format
+from crawler.reading.exports.forms import ExportForm, open_row_writer
+from crawler.reading.exports.job_tables import JobTable
 from crawler.reading.exports.rows import (
+    EXPORT_COLUMNS,
     ChunkLimits,
     ExportContent,
     ExportCursor,
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
+    from crawler.reading.conditions import RowConditions
+    from crawler.reading.exports.rows import Row
     from crawler.visit import MarkdownForm
 
 _ROWS_PER_WRITE = 1_000
@@ -44,7 +51,8 @@ class ExportRequest:
     """An export: the file and its format, the content, the rows, and the cursor to start from (None for all rows).
 
     The content CHUNKS has `limits`, the others None. `markdown` is how Markdown is written; with None, that of pages is
-    as it is stored, and chunks have no addresses of links.
+    as it is stored, and chunks have no addresses of links. `where` are conditions on the columns, and `folder` is a
+    finished batch job that is read in place of the database; from neither can another export go on.
     """
 
     path: Path
@@ -54,11 +62,17 @@ class ExportRequest:
     since: str | None = None
     limits: ChunkLimits | None = None
     markdown: MarkdownForm | None = None
+    form: ExportForm = ExportForm.PROGRAMS
+    where: tuple[str, ...] = ()
+    folder: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """The number of rows that an export wrote, and the cursor at which the next one starts."""
+    """The number of rows that an export wrote, and the cursor at which the next one starts; None if none can.
+
+    `left_out` is the number of rows that did not meet a condition.
+    """
 
     path: str
     content: str
@@ -66,15 +80,19 @@ class ExportResult:
     new: int
     changed: int
     gone: int
-    cursor: str
+    cursor: str | None
+    left_out: int = 0
 
 
 def write_export(engine: Engine, request: ExportRequest, report: Callable[[int], None]) -> ExportResult:
-    """Write an export and return its figures; call `report` regularly with the number of rows so far.
+    """Write an export of the database and return its figures; call `report` regularly with the number of rows so far.
 
-    Raises ExportError if the file cannot be written, or if the cursor is from another database or selection.
+    Raises ExportError if the file cannot be written, or if the cursor is from another database or selection, and
+    QueryError for a condition that does not fit a column.
     """
     require_format(request.suffix)
+    columns = EXPORT_COLUMNS[request.content]
+    conditions = read_conditions(request.where, {column.name: column.kind for column in columns})
     with read_transaction(engine) as connection:
         position = database.read_position(connection)
         cursor = ExportCursor(request.content, request.rows, position, request.limits, request.markdown)
@@ -82,14 +100,67 @@ def write_export(engine: Engine, request: ExportRequest, report: Callable[[int],
         database.make_durable(engine)
         since = None if request.since is None else cursor.since(request.since)
         rows = read_rows(connection, request.content, request.rows, since, request.limits, request.markdown)
-        counts = Counter[str]()
-        with _atomic_file(request.path) as file, open_row_writer(request.suffix, file, cursor) as writer:
+        head = ExportHead(request.content.value, columns, None if request.where else str(cursor))
+        return _write(request, head, _Chosen(rows, head, conditions), report)
+
+
+def write_job_export(request: ExportRequest, report: Callable[[int], None]) -> ExportResult:
+    """Write an export of a finished batch job, `request.folder`; as `write_export` otherwise."""
+    assert request.folder is not None
+    require_format(request.suffix)
+    table = JobTable(request.folder, request.content)
+    wanted = {"site": request.rows.site, "language": request.rows.language}
+    selected = tuple(f"{name}={value}" for name, value in wanted.items() if value is not None)
+    kinds = {column.name: column.kind for column in table.head.columns}
+    conditions = read_conditions((*selected, *request.where), kinds)
+    return _write(request, table.head, _Chosen(table.read(), table.head, conditions), report)
+
+
+class _Chosen:
+    """The rows that meet the conditions, and how many do not."""
+
+    def __init__(self, rows: Iterator[Row], head: ExportHead, conditions: RowConditions) -> None:
+        self.left_out = 0
+        self._rows = rows
+        self._names = head.names
+        self._conditions = conditions
+
+    def read(self) -> Iterator[Row]:
+        if not self._conditions.conditions:
+            yield from self._rows
+            return
+        for row in self._rows:
+            if self._conditions.first_broken(dict(zip(self._names, row, strict=True))) is None:
+                yield row
+            else:
+                self.left_out += 1
+
+
+def _write(request: ExportRequest, head: ExportHead, chosen: _Chosen, report: Callable[[int], None]) -> ExportResult:
+    counts = Counter[str]()
+
+    def counted() -> Iterator[Row]:
+        for row in chosen.read():
+            counts[row[_CHANGE_INDEX]] += 1
+            if counts.total() % _ROWS_PER_WRITE == 0:
+                report(counts.total())
+            yield row
+        report(counts.total())
+
+    rows = counted()
+    if request.form is ExportForm.HUGGINGFACE:
+        write_dataset(request.path, head, rows)
+    else:
+        with (
+            _atomic_file(request.path) as file,
+            open_row_writer(request.form, request.suffix, file, head) as writer,
+        ):
             while batch := list(islice(rows, _ROWS_PER_WRITE)):
                 writer.write(batch)
-                counts.update(row[_CHANGE_INDEX] for row in batch)
-                report(counts.total())
     numbers = {change.value: counts[change.value] for change in RowChange}
-    return ExportResult(str(request.path), request.content.value, counts.total(), **numbers, cursor=str(cursor))
+    return ExportResult(
+        str(request.path), head.content, counts.total(), **numbers, cursor=head.cursor, left_out=chosen.left_out
+    )
 
 
 @contextmanager

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from crawler.errors import ExportError
-from crawler.reading.exports.formats import FORMATS, format_of, require_format
+from crawler.reading.exports.formats import require_format
+from crawler.reading.exports.forms import format_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _ROWS_PER_READ = 1_000
+_READABLE = (".parquet", ".jsonl", ".jsonl.gz", ".csv")
 _NEEDED = ("id", "url", "text")
 _QUOTE = "'"  # which `scrapy export` puts before a text that a spreadsheet would take for a formula
 _QUOTED = ("title", "text", "author", "section", "description", "keywords")
@@ -32,8 +34,8 @@ def read_export_rows(path: str | Path) -> Iterator[dict[str, Any]]:
     """
     file = Path(path)
     ending = format_of(file.name)
-    if ending is None:
-        raise ExportError(f"{str(path)!r} is no export; its name must end in {', '.join(FORMATS)}")
+    if ending not in _READABLE:
+        raise ExportError(f"{str(path)!r} is no export; its name must end in {', '.join(_READABLE)}")
     require_format(ending)
     readers = {".parquet": _parquet_rows, ".csv": _csv_rows}
     with _reported(file):

@@ -1,23 +1,26 @@
-"""The file formats of exports: Parquet, JSON lines (also gzipped) and CSV."""
+"""The file formats of exports as tables: Parquet, JSON lines (also gzipped), CSV and workbooks."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import json
 import re
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from dataclasses import dataclass
 from io import TextIOWrapper
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from crawler.errors import ExportError
-from crawler.reading.exports.rows import EXPORT_COLUMNS, EXPORT_VERSION
+from crawler.reading.exports.rows import EXPORT_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from crawler.reading.exports.rows import ExportColumn, ExportCursor, Row
+    from crawler.reading.exports.rows import ExportColumn, Row
 
 
 # On exported blocks, level 6 takes 1.5 times as long and saves 2 % of the bytes.
@@ -29,8 +32,25 @@ _GROUP_CHARS = 16_000_000
 # starts with a quote gets another one, so that removing the first quote always restores the text.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 _FORMULA_QUOTE = "'"
+# The limits of Excel: characters of a cell, rows of a sheet, and the whole numbers that its floats can hold.
+_CELL_CHARS = 32_767
+_SHEET_ROWS = 1_048_576
+_EXACT_NUMBER = 1 << 53
 # Some readers of text, though not of JSON, end a line at these.
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportHead:
+    """The content of an export, its columns, and its cursor; None if no other export can go on from it."""
+
+    content: str
+    columns: tuple[ExportColumn, ...]
+    cursor: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
 
 
 class RowWriter(Protocol):
@@ -47,9 +67,9 @@ class RowWriter(Protocol):
 
 
 class _JsonLinesWriter:
-    def __init__(self, file: IO[bytes], cursor: ExportCursor) -> None:
+    def __init__(self, file: IO[bytes], head: ExportHead) -> None:
         self._file = file
-        self._names = [column.name for column in EXPORT_COLUMNS[cursor.content]]
+        self._names = head.names
         self._encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_iso_time).encode
 
     def write(self, rows: Sequence[Row]) -> None:
@@ -66,10 +86,10 @@ class _JsonLinesWriter:
 
 
 class _GzippedJsonLinesWriter:
-    def __init__(self, file: IO[bytes], cursor: ExportCursor) -> None:
+    def __init__(self, file: IO[bytes], head: ExportHead) -> None:
         # Without a name and a time, the same rows give the same bytes.
         self._file = gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0)
-        self._lines = _JsonLinesWriter(self._file, cursor)  # type: ignore[arg-type] # it has `write`, which is all that is used
+        self._lines = _JsonLinesWriter(self._file, head)  # type: ignore[arg-type] # it has `write`, which is all that is used
 
     def write(self, rows: Sequence[Row]) -> None:
         self._lines.write(rows)
@@ -82,10 +102,10 @@ class _GzippedJsonLinesWriter:
 
 
 class _CsvWriter:
-    def __init__(self, file: IO[bytes], cursor: ExportCursor) -> None:
+    def __init__(self, file: IO[bytes], head: ExportHead) -> None:
         self._text = TextIOWrapper(file, "utf-8", newline="", write_through=True)
         self._writer = csv.writer(self._text, lineterminator="\n")
-        self._writer.writerow([column.name for column in EXPORT_COLUMNS[cursor.content]])
+        self._writer.writerow(head.names)
 
     def write(self, rows: Sequence[Row]) -> None:
         self._writer.writerows([[csv_cell(value) for value in row] for row in rows])
@@ -99,13 +119,13 @@ class _CsvWriter:
 
 
 class _ParquetWriter:
-    def __init__(self, file: IO[bytes], cursor: ExportCursor) -> None:
-        about = {"schema": EXPORT_VERSION, "content": cursor.content.value, "cursor": str(cursor)}
-        self._pa, schema = arrow_schema(EXPORT_COLUMNS[cursor.content])
+    def __init__(self, file: IO[bytes], head: ExportHead) -> None:
+        about = {"schema": EXPORT_VERSION, "content": head.content, "cursor": head.cursor}
+        self._pa, schema = arrow_schema(head.columns)
         self._schema = with_metadata(schema, about)
         _, parquet = _pyarrow()
         self._writer = parquet.ParquetWriter(file, self._schema, compression="zstd")
-        names = enumerate(column.name for column in EXPORT_COLUMNS[cursor.content])
+        names = enumerate(head.names)
         self._texts = [number for number, name in names if name in {"text", "markdown"}]
         self._rows: list[Row] = []
         self._chars = 0
@@ -162,33 +182,81 @@ def with_metadata(schema: Any, about: Mapping[str, Any]) -> Any:
     return schema.with_metadata({"blocksieve": json.dumps(about), "pandas": json.dumps(for_pandas)})
 
 
-FORMATS: Mapping[str, Callable[[IO[bytes], ExportCursor], RowWriter]] = MappingProxyType(
-    {".parquet": _ParquetWriter, ".jsonl": _JsonLinesWriter, ".jsonl.gz": _GzippedJsonLinesWriter, ".csv": _CsvWriter}
+class ExcelCsvWriter(_CsvWriter):
+    """Writes CSV as Excel opens it: a byte order mark, and cells of at most 32,767 characters."""
+
+    def __init__(self, file: IO[bytes], head: ExportHead) -> None:
+        file.write(codecs.BOM_UTF8)
+        super().__init__(file, head)
+
+    def write(self, rows: Sequence[Row]) -> None:
+        self._writer.writerows([[excel_cell(csv_cell(value)) for value in row] for row in rows])
+
+
+class _WorkbookWriter:
+    """Writes a workbook. Raises ExportError for more rows than a sheet holds."""
+
+    def __init__(self, file: IO[bytes], head: ExportHead) -> None:
+        self._folder = TemporaryDirectory(prefix="blocksieve-workbook-")
+        options = {
+            "constant_memory": True,
+            "strings_to_urls": False,
+            "strings_to_formulas": False,
+            "tmpdir": self._folder.name,
+        }
+        self._book = _xlsxwriter().Workbook(file, options)
+        self._sheet = self._book.add_worksheet(head.content)
+        self._sheet.freeze_panes(1, 0)
+        self._sheet.write_row(0, 0, head.names, self._book.add_format({"bold": True}))
+        self._count = 1
+
+    def write(self, rows: Sequence[Row]) -> None:
+        if self._count + len(rows) > _SHEET_ROWS:
+            raise ExportError(
+                f"the export has more than the {_SHEET_ROWS - 1:,} rows that a sheet holds; choose fewer with --site, "
+                "--language or --where, or write CSV"
+            )
+        for row in rows:
+            self._sheet.write_row(self._count, 0, [excel_cell(_plain_cell(value)) for value in row])
+            self._count += 1
+
+    def close(self) -> None:
+        self._book.close()
+        self._folder.cleanup()
+
+    def abandon(self) -> None:
+        # Closing the book would write it into a file that is deleted.
+        self._book.fileclosed = True
+        self._sheet.row_data_fh.close()
+        self._folder.cleanup()
+
+
+TABLE_FORMATS: Mapping[str, Callable[[IO[bytes], ExportHead], RowWriter]] = MappingProxyType(
+    {
+        ".parquet": _ParquetWriter,
+        ".jsonl": _JsonLinesWriter,
+        ".jsonl.gz": _GzippedJsonLinesWriter,
+        ".csv": _CsvWriter,
+        ".xlsx": _WorkbookWriter,
+    }
 )
 """The writer of each format, by the suffix of the file's name."""
-
-
-@contextmanager
-def open_row_writer(ending: str, file: IO[bytes], cursor: ExportCursor) -> Iterator[RowWriter]:
-    """Yield a writer of a format. On leaving, all rows are written and the file is still open."""
-    writer = FORMATS[ending](file, cursor)
-    try:
-        yield writer
-        writer.close()
-    except BaseException:
-        writer.abandon()
-        raise
-
-
-def format_of(name: str) -> str | None:
-    """Return the format of a file's name, by its suffix; None for an unknown suffix."""
-    return next((ending for ending in FORMATS if name.lower().endswith(ending)), None)
 
 
 def require_format(ending: str) -> None:
     """Raise ExportError if the library that a format needs is not installed."""
     if ending == ".parquet":
         _pyarrow()
+    if ending == ".xlsx":
+        _xlsxwriter()
+
+
+def _xlsxwriter() -> Any:
+    try:
+        import xlsxwriter  # noqa: PLC0415 — an extra
+    except ImportError as error:
+        raise ExportError(f"a workbook needs XlsxWriter: pip install 'blocksieve[excel]' ({error})") from error
+    return xlsxwriter
 
 
 def _pyarrow() -> tuple[Any, Any]:
@@ -202,6 +270,22 @@ def _pyarrow() -> tuple[Any, Any]:
 
 def _iso_time(value: Any) -> str:
     return str(value.isoformat())
+
+
+def excel_cell(value: Any) -> Any:
+    """Return a value that fits into a cell; a longer text ends with an ellipsis."""
+    if isinstance(value, str) and len(value) > _CELL_CHARS:
+        return f"{value[: _CELL_CHARS - 1]}…"
+    return value
+
+
+def _plain_cell(value: Any) -> Any:
+    """Return a value as workbooks have it: numbers, truth values and texts."""
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int) and abs(value) > _EXACT_NUMBER:
+        return str(value)
+    return value.isoformat() if hasattr(value, "isoformat") else value
 
 
 def csv_cell(value: Any) -> Any:

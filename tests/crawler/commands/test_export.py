@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from argparse import Namespace
 from time import monotonic, sleep
 
 import processes
@@ -34,6 +35,7 @@ def test_blocks_and_later_changes_are_written(scrapy, database, tmp_path):
         "new": 0,
         "changed": 0,
         "gone": 0,
+        "left_out": 0,
     }
 
 
@@ -96,10 +98,10 @@ def test_markdown_of_pages_is_written_as_the_options_say(scrapy, tmp_path):
         assert row["markdown"] == cleaned.to_markdown(links=form, html=False)
 
 
-@pytest.mark.parametrize("out", [[], ["out.xlsx"], ["out"], ["a.csv", "b.csv"], ["-"], ["/dev/stdout"]])
+@pytest.mark.parametrize("out", [[], ["out.xls"], ["out"], ["a.csv", "b.csv"], ["-"], ["/dev/stdout"]])
 def test_out_must_be_one_file_of_a_known_format(out):
     with pytest.raises(UsageError, match=r"it takes one file whose name ends in .parquet, .jsonl, .jsonl.gz, .csv"):
-        ExportCommand().run(out, None)
+        ExportCommand().run(out, Namespace(form="programs"))
 
 
 def test_an_error_is_one_sentence(scrapy, database):

@@ -5,7 +5,7 @@ from cleaned_pages import STRUCTURED, visit
 from exported import fill
 
 from crawler.reading.exports.export import ExportRequest, write_export
-from crawler.reading.exports.formats import format_of
+from crawler.reading.exports.forms import ExportForm, format_of
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
 from crawler.storage.store import Store
@@ -42,6 +42,7 @@ def write(engine, folder):
 
     def run(name="blocks.jsonl", report=lambda _: None, **values):
         path = folder / name
-        return write_export(engine, ExportRequest(path, format_of(name), **values), report), path
+        suffix = format_of(name, values.get("form", ExportForm.PROGRAMS))
+        return write_export(engine, ExportRequest(path, suffix, **values), report), path
 
     return run

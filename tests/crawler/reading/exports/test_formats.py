@@ -3,18 +3,20 @@
 import csv
 import gzip
 import json
+import re
 from datetime import datetime
 
 import pytest
 from cleaned_pages import address
 from exported import GERMAN, HOSTILE, URL
+from openpyxl import load_workbook
 from pyarrow import parquet
 from sqlalchemy import text
 
 from crawler.reading.exports.rows import EXPORT_COLUMNS, ChunkLimits, ExportContent, RowFilter
 
 CONTENTS = (ExportContent.BLOCKS, ExportContent.PAGES)
-FORMATS = (".parquet", ".jsonl", ".jsonl.gz", ".csv")
+FORMATS = (".parquet", ".jsonl", ".jsonl.gz", ".csv", ".xlsx")
 
 
 def read(path):
@@ -24,8 +26,20 @@ def read(path):
     if path.suffix == ".csv":
         with path.open(encoding="utf-8", newline="") as file:
             return [plain(row) for row in csv.DictReader(file)]
+    if path.suffix == ".xlsx":
+        names, *rows = load_workbook(path).active.iter_rows(values_only=True)
+        return [plain({name: cell_text(cell) for name, cell in zip(names, row, strict=True)}) for row in rows]
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     return [timed(json.loads(line)) for line in data.decode().splitlines()]
+
+
+def cell_text(cell):
+    """Return the text of a workbook's cell as CSV would have it."""
+    if not isinstance(cell, str):
+        return "" if cell is None else str(cell)
+    # A control character is written as a code.
+    text = re.sub("_x([0-9A-F]{4})_", lambda code: chr(int(code[1], 16)), cell)
+    return f"'{text}" if text.startswith("'") else text
 
 
 def plain(row):
