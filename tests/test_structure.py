@@ -34,8 +34,8 @@ PLAIN_WORDS = frozenset(
     calibration candidates card changes check chunks classification classifier clustering columns compare comparison
     completion config context
     copies corpora corpus correct counts
-    database dataset datatrove date decide decisions default demo descriptions detection diff discovery documents domains draft
-    drafts draw dropped
+    database dataset datatrove date decide decisions default demo descriptions detection diff discovery documents
+    domains draft drafts draw dropped
     editing elements embedded env errors exit explain explanation export exports exposition extract
     facets failures feed feedback feeds fetch fetching fields file files filter filters finish fit folds footnotes
     form formats forms formulas fragment
