@@ -91,6 +91,12 @@ def read_records(
                 raise InputError(f"the input {file.path!r} cannot be read to its end: {error}") from error
 
 
+def _whole_name(path: str) -> str:
+    """Return the path of a saved page, so that pages of one name in two folders have two addresses."""
+    parts = PurePath(path.partition("://")[2] or path).parts
+    return "/".join(part for part in parts if part not in {"/", ".", ".."})
+
+
 def _read_file(
     opened: BinaryIO, file: InputFile, records: RecordFilter, max_bytes: int, others: OtherRequests
 ) -> Iterator[Answer | PassedRecord]:
@@ -99,7 +105,7 @@ def _read_file(
     elif file.kind is InputKind.JSONL:
         yield from _read_lines(unpacked_lines(opened, file.path), records, max_bytes)
     elif file.kind is InputKind.PAGE:
-        url = placeholder_url("", PurePath(file.path).name)
+        url = placeholder_url("", _whole_name(file.path))
         yield _filtered(RecordPlace(0), url, records) or _answer(RecordPlace(0), url, opened.read(max_bytes + 1))
     elif file.kind is InputKind.ARC:
         yield from answers_of(read_arc(opened, max_bytes + HEAD_ROOM), max_bytes, others, records)

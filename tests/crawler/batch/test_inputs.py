@@ -111,10 +111,17 @@ def test_a_folder_of_one_link_that_leads_nowhere_is_read_and_found_missing(tmp_p
         find_inputs([str(tmp_path / "lost.warc")])
 
 
-def test_a_page_alone_is_an_input(tmp_path):
-    (tmp_path / "storm.htm").write_text(PAGE)
-    (file,) = find_inputs([str(tmp_path / "storm.htm")])
-    assert answers(read(file)) == [("https://replay.invalid/storm.htm", PAGE.encode())]
+def test_pages_of_one_name_in_two_folders_have_two_addresses(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "storm.htm").write_text(PAGE)
+    first, second = find_inputs(["one/storm.htm", "./two/storm.htm"])
+    assert answers(read(first)) == [(f"https://replay.invalid{tmp_path}/one/storm.htm", PAGE.encode())]
+    assert answers(read(second)) == [(f"https://replay.invalid{tmp_path}/two/storm.htm", PAGE.encode())]
+    for pattern in ("*/storm.htm", f"file://{tmp_path}/*/storm.htm"):
+        urls = {url for file in find_inputs([pattern]) for url, _ in answers(read(file))}
+        assert {url.rpartition("/storm.htm")[0].rpartition("/")[2] for url in urls} == {"one", "two"}
 
 
 def test_the_warc_files_of_a_wacz_file_are_inputs(tmp_path):
