@@ -47,11 +47,11 @@ PLAIN_WORDS = frozenset(
     many markdown markup masking mcp members metrics middlewares migrations mine mining model models monitoring
     names native network
     options output overview
-    parallel pauses plan postgresql preview processing progress prose proxy prune
+    parallel pauses peers plan postgresql preview processing progress prose proxy prune
     quality queries query quotes
     reading record records redact redirects regression render rendering reports requests response retry revalidation
     results routes rows run
-    schedule scheduler search segments serialize serve server serving shipped sources sqlite states status step steps
+    schedule scheduler scoring search segments serialize serve server serving shipped sources sqlite states status step steps
     storage summary
     tables teaching term terminal throttling title titles training trends truth
     upgrade urls

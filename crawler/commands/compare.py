@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -29,8 +30,12 @@ from crawler.reports.compare import (
     offline_browser,
     read_methods,
 )
-from crawler.reports.comparison import ComparisonJson, ComparisonPages, failure_lines, print_comparison
+from crawler.reports.comparison import ComparisonJson, ComparisonPages, failure_lines, print_comparison, print_scores
 from crawler.reports.fetch import fetch_page
+from crawler.reports.gold import read_gold
+from crawler.reports.inert_page import writing
+from crawler.reports.peers import PEERS, load_peers
+from crawler.reports.scoring import GoldScores, latex_table, score_rows
 from crawler.reports.sources import is_address, open_target
 from crawler.teaching.site_models import read_model_file
 from crawler.terminal import expect_one_argument, print_error, run_printing_command
@@ -55,7 +60,7 @@ class ComparisonWriter(Protocol):
 
 class CompareCommand(BlocksieveCommand, ScrapyCommand):
     def syntax(self) -> str:
-        return "FILE|URL|FOLDER|- [--methods M,M] [--site-models FILE] [--json] [--html OUT]"
+        return "FILE|URL|FOLDER|- [--methods M,M] [--gold PATH] [--site-models FILE] [--json] [--html OUT]"
 
     def short_desc(self) -> str:
         return "Compare the cleaning methods on a page or a folder of pages"
@@ -86,12 +91,29 @@ class CompareCommand(BlocksieveCommand, ScrapyCommand):
             help="write the page with each method's text in colour: a file, for a folder a folder",
         )
         parser.add_argument(
+            "--gold",
+            metavar="PATH",
+            help="score the methods by gold texts: JSON lines with `text` and `url` or `file`, or a folder in the form "
+            "of CleanEval, L3S-GN1, Dragnet or WCXB",
+        )
+        parser.add_argument(
+            "--scores", metavar="OUT", help="write the scores of each page to a CSV file (needs --gold)"
+        )
+        parser.add_argument(
+            "--peers",
+            metavar="NAME;NAME",
+            help=f"also score these extractors, or all (needs --gold and 'blocksieve[peers]'): {'; '.join(PEERS)}",
+        )
+        parser.add_argument("--latex", metavar="OUT", help="write the table of scores for LaTeX (needs --gold)")
+        parser.add_argument(
             "--option", metavar="NAME=VALUE", action="append", default=[], help="option of cleaning; repeatable"
         )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
         expect_one_argument(args, "name one page, folder or address to compare")
+        if opts.gold is None and (opts.scores or opts.latex or opts.peers):
+            raise UsageError("--peers, --scores and --latex need --gold PATH", print_help=False)
         try:
             opts.chosen = None if opts.methods is None else read_methods(opts.methods)
             opts.pairs = dict(parse_option(text) for text in opts.option)
@@ -108,23 +130,28 @@ class CompareCommand(BlocksieveCommand, ScrapyCommand):
         options = Options.read({"max_bytes": config.page_max_bytes} | dict(config.cleaning_options) | opts.pairs)
         models = read_model_file(opts.site_models, "--site-models") if opts.site_models else {}
         target = _open(name, opts.url, options.max_bytes, self.settings)
+        gold = None if opts.gold is None else read_gold(Path(opts.gold))
+        peers = load_peers(opts.peers) if opts.peers else {}
         boilerplate = SiteBoilerplate(target.sources, options.max_bytes)
         browser = offline_browser(config, self.settings, options.max_bytes)
         with ExitStack() as stack:
             plan = make_plan(
                 opts.chosen, boilerplate, lambda: stack.enter_context(browser), with_site_models=bool(opts.site_models)
             )
-            writers: list[ComparisonWriter] = [ComparisonJson(sys.stdout, target, plan)] if opts.json else []
+            scores = None if gold is None else GoldScores(gold, plan.methods, peers, config.cleaning_seconds)
+            writers: list[ComparisonWriter] = [ComparisonJson(sys.stdout, target, plan, scores)] if opts.json else []
             if opts.html:
                 writers.append(stack.enter_context(ComparisonPages(Path(opts.html), target, plan, options.max_blocks)))
             comparer = MethodComparer(plan.methods, options, boilerplate, config.cleaning_seconds, plan.browser, models)
             # A progress line and JSON would mix on one terminal.
             progress = "off" if opts.json and sys.stdout.isatty() else config.progress
-            totals = _run(comparer, track_progress(target.sources, progress), writers)
+            totals = _run(comparer, track_progress(target.sources, progress), writers, scores)
         if not totals.compared:
             _give_up(totals)
         if not opts.json:
             print_comparison(target, plan, totals)
+        if scores is not None:
+            _report_scores(scores, opts)
 
 
 def _open(name: str, url: str | None, max_bytes: int, settings: BaseSettings) -> ReportTarget:
@@ -134,17 +161,41 @@ def _open(name: str, url: str | None, max_bytes: int, settings: BaseSettings) ->
 
 
 def _run(
-    comparer: MethodComparer, sources: Iterable[UnreadPage], writers: Sequence[ComparisonWriter]
+    comparer: MethodComparer,
+    sources: Iterable[UnreadPage],
+    writers: Sequence[ComparisonWriter],
+    scores: GoldScores | None,
 ) -> ComparisonTotals:
     totals = ComparisonTotals(comparer.methods)
     for source in sources:
         result = comparer.compare(source)
         totals.add(source, result)
+        if scores is not None:
+            scores.add(source, result)
         for writer in writers:
             writer.add(source, result)
     for writer in writers:
         writer.finish(totals)
     return totals
+
+
+def _report_scores(scores: GoldScores, opts: argparse.Namespace) -> None:
+    """Print the scores, unless JSON has them, and write their files. Raises CompareError if no page has a gold text."""
+    if not scores.pages:
+        raise CompareError(
+            f"--gold is {opts.gold!r}, but none of its texts is of a page that was compared; pages are found by their "
+            "address, file or name"
+        )
+    if not opts.json:
+        print_scores(scores)
+    if opts.scores:
+        with writing(Path(opts.scores)), Path(opts.scores).open("w", encoding="utf-8", newline="") as file:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(("page", "url", "site", "method", "f1", "precision", "recall"))
+            table.writerows(score_rows(scores.pages))
+    if opts.latex:
+        with writing(Path(opts.latex)):
+            Path(opts.latex).write_text(latex_table(scores.means(), scores.tests()), "utf-8")
 
 
 def _give_up(totals: ComparisonTotals) -> NoReturn:

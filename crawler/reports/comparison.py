@@ -31,9 +31,12 @@ if TYPE_CHECKING:
 
     from crawler.reports.compare import ComparedMethod, ComparedPage, ComparisonPlan, ComparisonTotals, MethodTotals
     from crawler.reports.markup import MarkedText
+    from crawler.reports.scoring import GoldScores
     from crawler.reports.sources import ReportTarget, UnreadPage
 
 _COLUMNS = ("", "method", "pages", "blocks", "kept", "words kept", "of all", "median ms", "mean ms", "failed")
+_SCORE_COLUMNS = ("method", "F1", "low", "high", "precision", "recall", "failed")
+_TEST_COLUMNS = ("methods", "ahead", "low", "high", "p", "Holm", "effect")
 _AGREEMENT = "Agreement: F1 of the words that two methods keep, mean of the pages"
 
 
@@ -95,6 +98,38 @@ def print_comparison(target: ReportTarget, plan: ComparisonPlan, totals: Compari
             _line(out, f"  {line}")
 
 
+def print_scores(gold: GoldScores) -> None:
+    """Print how well the methods agree with the gold texts, and each two methods with their test."""
+    out = make_console()
+    means = gold.means()
+    without = f", {gold.without:,} pages without a gold text" if gold.without else ""
+    _line(out, f"gold texts ({gold.gold.form}): {len(gold.pages):,} pages{without}")
+    if not means:
+        return
+    rows = [
+        (
+            mean.method,
+            *(_right(f"{value:.3f}") for value in (mean.f1, mean.low, mean.high, mean.precision, mean.recall)),
+            mean.failed,
+        )
+        for mean in means
+    ]
+    out.print(make_table("F1 of the words", _SCORE_COLUMNS, rows))
+    for name, failure in gold.failures.items():
+        _line(out, f"{name}: {failure}")
+    tests = [
+        (
+            f"{test.first} – {test.second}",
+            *(_right(f"{value:+.3f}") for value in (test.difference, test.low, test.high)),
+            *(_right(f"{value:.4f}") for value in (test.probability, test.adjusted)),
+            _right(f"{test.effect:+.2f}"),
+        )
+        for test in gold.tests()
+    ]
+    if tests:
+        out.print(make_table("Differences of F1 on the same pages", _TEST_COLUMNS, tests))
+
+
 def failure_lines(totals: ComparisonTotals) -> list[str]:
     """Return a line for each noted page that could not be compared, and one line for the rest."""
     lines = [f"{name}: {failure.reason}: {failure.message}" for name, failure in totals.failed]
@@ -103,10 +138,13 @@ def failure_lines(totals: ComparisonTotals) -> list[str]:
 
 
 class ComparisonJson:
-    """Writes one object page by page: `target`, `methods`, `left_out`, `pages` (one a line), `totals`."""
+    """Writes one object page by page: `target`, `methods`, `left_out`, `pages` (one a line), `totals`, and `gold`."""
 
-    def __init__(self, stream: TextIO, target: ReportTarget, plan: ComparisonPlan) -> None:
+    def __init__(
+        self, stream: TextIO, target: ReportTarget, plan: ComparisonPlan, gold: GoldScores | None = None
+    ) -> None:
         self._stream = stream
+        self._gold = gold
         self._separator = "\n"
         head: dict[str, Any] = {"target": target.name, "methods": plan.methods, "left_out": plan.left_out}
         if target.counts is not None:
@@ -118,7 +156,8 @@ class ComparisonJson:
         self._separator = ",\n"
 
     def finish(self, totals: ComparisonTotals) -> None:
-        self._stream.write('\n], "totals": ' + json.dumps(_totals_record(totals)) + "}\n")
+        gold = "" if self._gold is None else f', "gold": {json.dumps(_gold_record(self._gold))}'
+        self._stream.write('\n], "totals": ' + json.dumps(_totals_record(totals)) + gold + "}\n")
 
 
 def _times_and_oddities(totals: ComparisonTotals) -> str:
@@ -192,6 +231,21 @@ def _totals_record(totals: ComparisonTotals) -> dict[str, Any]:
         "agreement": _agreement_record(totals.agreement),
         "most_disagreed": [
             _rounded(fields_of(disagreement, "name agreement")) for disagreement in totals.most_disagreed
+        ],
+    }
+
+
+def _gold_record(gold: GoldScores) -> dict[str, Any]:
+    return {
+        "form": gold.gold.form,
+        "without": gold.without,
+        "failures": gold.failures,
+        "methods": [_rounded(asdict(mean)) for mean in gold.means()],
+        "tests": [_rounded(asdict(test)) for test in gold.tests()],
+        "pages": [
+            fields_of(page, "name url site")
+            | {"scores": {name: _rounded(asdict(score)) for name, score in page.scores.items()}}
+            for page in gold.pages
         ],
     }
 

@@ -1,6 +1,7 @@
 """What README.md and docs/ show: their commands, blocks and links; and a folder with all that the commands ask for."""
 
 import argparse
+import json
 import re
 import shlex
 from dataclasses import dataclass
@@ -122,6 +123,8 @@ def prepare(folder):
     (folder / "archives").mkdir()
     write_warc(folder / "archives" / "2025.warc.gz", list(pages().items())[:3])
     write_warc(folder / "crawl-2026.warc.gz", list(pages().items())[3:])
+    gold = ({"file": f"{number}.html", "text": "A text of the page."} for number in range(len(pages())))
+    (folder / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in gold), "utf-8")
     columns = {"url": list(pages()), "html": list(pages().values())}
     parquet.write_table(pa.table(columns), folder / "pages.parquet")
 
