@@ -51,8 +51,8 @@ PLAIN_WORDS = frozenset(
     quality queries query quotes
     reading record records redact redirects regression render rendering reports requests response retry revalidation
     results routes rows run
-    schedule scheduler scoring search segments serialize serve server serving shipped sources sqlite states status step steps
-    storage summary
+    schedule scheduler scoring search segments serialize serve server serving shipped sources sqlite states status step
+    steps storage summary
     tables teaching term terminal throttling title titles training trends truth
     upgrade urls
     values views visibility

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -144,10 +144,7 @@ class GoldScores:
         groups = self._groups()
         tests = [self._test(first, second, groups) for first, second in combinations(self.methods, 2)]
         adjusted = holm([test.probability for test in tests])
-        return [
-            ScoreTest(test.first, test.second, test.difference, test.low, test.high, test.probability, value, test.effect)
-            for test, value in zip(tests, adjusted, strict=True)
-        ]
+        return [replace(test, adjusted=value) for test, value in zip(tests, adjusted, strict=True)]
 
     def _mean(self, name: str) -> MethodScore:
         scores = [page.scores[name] for page in self.pages]
@@ -162,7 +159,9 @@ class GoldScores:
         differences = np.array([page.scores[first].f1 - page.scores[second].f1 for page in self.pages])
         low, high = interval(differences, groups)
         probability = randomisation_test(differences, groups)
-        return ScoreTest(first, second, float(differences.mean()), low, high, probability, probability, rank_biserial(differences))
+        return ScoreTest(
+            first, second, float(differences.mean()), low, high, probability, probability, rank_biserial(differences)
+        )
 
     def _groups(self) -> NDArray[np.int64]:
         """Return a number for each page, equal for the pages of a site; with few sites each page has its own."""
