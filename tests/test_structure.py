@@ -43,7 +43,7 @@ PLAIN_WORDS = frozenset(
     handler haystack
     index initdb inline input inputs
     jobs
-    langchain language languages lazy limit live llama load loaders locks
+    labels langchain language languages lazy limit live llama load loaders locks
     many markdown markup masking mcp members metrics middlewares migrations mine mining model models monitoring
     names native network
     options output overview

@@ -19,7 +19,7 @@ from crawler.commands.base import BlocksieveCommand, needs_extra
 from crawler.monitoring.files import writable_path
 from crawler.reading.corpus import Corpus
 from crawler.reports.inert_page import check_output
-from crawler.terminal import print_error, print_json, run_printing_command
+from crawler.terminal import count_of, print_error, print_json, run_printing_command
 
 if TYPE_CHECKING:
     import argparse
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _TASKS = ("classify", "cluster", "patterns", "trends")
 _OUT_SUFFIXES = (".csv", ".jsonl", ".parquet")
+_LABELLING = ("classify", "cluster")
 # The options of each task, with their parsers' names.
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "classify": ("by", "level", "folds", "group", "min_documents"),
@@ -74,6 +75,7 @@ class MineCommand(BlocksieveCommand, ScrapyCommand):
         add("--recent-weeks", type=int, metavar="N", help="trends: the last of them, which are compared (1)")
         add("--until", metavar="DATE", help="trends: a day of the last week (default: the latest document's)")
         add("--limit", type=int, metavar="N", help="patterns, trends: longest list (20)")
+        add("--store", metavar="NAME", help="classify, cluster: label the pages of the database, for search --label")
         add("--html", metavar="REPORT", help="write an HTML page with pictures")
         add("--out", metavar="ROWS", help=f"write a row for each document, to {', '.join(_OUT_SUFFIXES)}")
         add("--json", action="store_true", help="print JSON")
@@ -86,6 +88,8 @@ class MineCommand(BlocksieveCommand, ScrapyCommand):
         self._expect_options(args[0], opts)
         if opts.export and (opts.unit or opts.site or opts.language):
             raise UsageError("--unit, --site and --language are for a database, not for --from", print_help=False)
+        if opts.store and (args[0] not in _LABELLING or opts.export or opts.unit == "blocks"):
+            raise UsageError("--store is for the classes or clusters of the database's pages", print_help=False)
         if opts.out and not opts.out.lower().endswith(_OUT_SUFFIXES):
             raise UsageError(f"--out is {opts.out!r}; it must end in {', '.join(_OUT_SUFFIXES)}", print_help=False)
         try:
@@ -109,11 +113,15 @@ class MineCommand(BlocksieveCommand, ScrapyCommand):
             check_output(Path(opts.html))
         out = writable_path("--out", opts.out) if opts.out else None
         with needs_extra("scrapy mine", "mining"):
-            from crawler.mining import count_terms, results  # noqa: PLC0415 — an extra
+            from crawler.mining import count_terms, labels, results  # noqa: PLC0415 — an extra
         documents = self._read(opts)
         counts = count_terms(documents)
         arguments = {name: getattr(opts, name) for name in _OPTIONS[task] if getattr(opts, name) is not None}
         result = _mine(task)(counts, **arguments)
+        if opts.store:
+            with self.database() as engine:
+                stored = labels.store_labels(engine, opts.store, result)
+            print_error(f"labelled {count_of(stored, 'page')} as {opts.store}; scrapy search --label finds them")
         if opts.html:
             results.write_report(result, counts, Path(opts.html), opts.export or self._source(opts))
         if out is not None:

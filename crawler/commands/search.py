@@ -19,6 +19,7 @@ from scrapy.exceptions import UsageError
 
 from cleaning.declare import day
 from crawler.commands.base import BlocksieveCommand
+from crawler.errors import QueryError
 from crawler.reading.feedback import search_like
 from crawler.reading.search import Rank, search
 from crawler.reading.search_filters import SEARCH_KINDS, SearchFilters
@@ -83,6 +84,9 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
         parser.add_argument(
             "--kind", choices=SEARCH_KINDS, metavar="KIND", help=f"kind of text: {', '.join(SEARCH_KINDS)}"
         )
+        parser.add_argument(
+            "--label", metavar="NAME=VALUE", help="class or cluster of the page, as `scrapy mine --store NAME` gave it"
+        )
         parser.add_argument("--limit", type=int, default=10, metavar="N", help="show N pages at most (default: 10)")
         parser.add_argument("--format", choices=_FORMATS, default=_FORMATS[0], help="what is printed (default: table)")
 
@@ -106,7 +110,10 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
             since = None if opts.since is None else day().read(opts.since)
         except ValueError as error:
             raise UsageError(f"--since is {opts.since!r}: {error}", print_help=False) from error
-        opts.filters = SearchFilters.of(opts.site, opts.section, opts.language, since, opts.kind)
+        try:
+            opts.filters = SearchFilters.of(opts.site, opts.section, opts.language, since, opts.kind, opts.label)
+        except QueryError as error:
+            raise UsageError(str(error), print_help=False) from error
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         try:

@@ -43,10 +43,13 @@ class ModelScore:
 
 @dataclass(frozen=True, slots=True)
 class JudgedDocument:
-    """The label of a document, and that of the best model that was trained without it with its probability."""
+    """The label of a document, and that of the best model that was trained without it with its probability.
+
+    `label` is None for a document without one, or with a rare one.
+    """
 
     document: Document
-    label: str
+    label: str | None
     predicted: str
     confidence: float
 
@@ -57,7 +60,8 @@ class Classification:
 
     `baseline` is the accuracy of always naming the most frequent label. `confusion` counts the documents of each label
     (rows) by the label that the best model predicted (columns). `terms` has the words that tell for each label.
-    `left_out` counts the documents without a label, or with a rare one.
+    `left_out` counts the documents without a label, or with a rare one. `unlabelled` has what the best model, trained
+    on all others, predicts for them.
     """
 
     by: str
@@ -68,6 +72,7 @@ class Classification:
     terms: dict[str, list[str]]
     predictions: list[JudgedDocument] = field(repr=False)
     left_out: dict[str, int]
+    unlabelled: list[JudgedDocument] = field(default_factory=list, repr=False)
 
     @property
     def best(self) -> ModelScore:
@@ -112,7 +117,23 @@ def classify(
         _telling_terms(counts, matrix, labels, names),
         [JudgedDocument(*values) for values in zip(documents, labels, predicted, map(float, confidence), strict=True)],
         left_out,
+        _predict_others(counts, best, rows, labels),
     )
+
+
+def _predict_others(counts: TermCounts, best: str, rows: list[int], labels: list[str]) -> list[JudgedDocument]:
+    """Return what a model that was trained on the labelled rows predicts for the others."""
+    known = set(rows)
+    others = [row for row in range(len(counts.documents)) if row not in known]
+    if not others:
+        return []
+    fitted = _models()[best].fit(counts.matrix[rows], labels)
+    shares = fitted.predict_proba(counts.matrix[others])
+    chosen = shares.argmax(axis=1)
+    return [
+        JudgedDocument(counts.documents[row], None, str(fitted.classes_[label]), float(own[label]))
+        for row, label, own in zip(others, chosen, shares, strict=True)
+    ]
 
 
 def _labelled(

@@ -32,7 +32,7 @@ _TEMPLATES = {
     Trends: "trends",
 }
 _MISTAKES_SHOWN = 50
-_PER_DOCUMENT = ("predictions", "members")
+_PER_DOCUMENT = ("predictions", "unlabelled", "members")
 _SPARK_WIDTH, _SPARK_HEIGHT = 120, 24
 _PLOT_WIDTH, _PLOT_HEIGHT = 640, 200
 
@@ -176,7 +176,7 @@ def result_rows(result: MiningResult) -> list[dict[str, Any]]:
             return [
                 _described(row.document)
                 | {"label": row.label, "predicted": row.predicted, "confidence": round(row.confidence, 6)}
-                for row in result.predictions
+                for row in (*result.predictions, *result.unlabelled)
             ]
         case Clustering():
             names = {cluster.number: cluster.name for cluster in result.clusters}

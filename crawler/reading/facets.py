@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, select
 
 from crawler.reading.search_filters import TITLE_KIND
-from crawler.storage.tables import batched, block, page
+from crawler.storage.tables import batched, block, page, page_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +32,7 @@ _PAGE_FACETS = ("site", "section", "language")
 _SELECT_PAGES = select(
     page.c.id, page.c.site, page.c.section, page.c.language, page.c.published, page.c.first_seen
 ).where(page.c.id.in_(_BOUND_IDS))
+_SELECT_LABELS = select(page_label.c.name, page_label.c.value).where(page_label.c.page_id.in_(_BOUND_IDS))
 _SELECT_KINDS = select(block.c.id, block.c.kind).where(block.c.id.in_(_BOUND_IDS))
 
 
@@ -47,8 +48,8 @@ class FacetValue:
 class Facet:
     """The most frequent values of a facet. `others` is the number of further values.
 
-    `name` is the name of a search filter: `site`, `section`, `language`, `since` or `kind`. The values of `since` are
-    days, and each counts the pages published on that day or later.
+    `name` is the name of a search filter: `site`, `section`, `language`, `since`, `kind` or `label`. The values of
+    `since` are days, and each counts the pages published on that day or later.
     """
 
     name: str
@@ -83,7 +84,8 @@ def count_matches(connection: Connection, criteria: PageCriteria, ids: Sequence[
         for row in connection.execute(_SELECT_PAGES, {"ids": batch})
     ]
     facets = [_page_facet(name, rows) for name in _PAGE_FACETS]
-    facets += [_age_facet(rows, today), _kind_facet(connection, text_ids)]
+    labels = _label_facet(connection, [row.id for row in rows])
+    facets += [_age_facet(rows, today), _kind_facet(connection, text_ids), labels]
     complete = len(ids) <= COUNTED_TEXTS and len(places) < _COUNTED_PLACES
     return SearchCounts(len(text_ids), len(rows), complete, tuple(facet for facet in facets if facet.values))
 
@@ -104,6 +106,13 @@ def _kind_facet(connection: Connection, text_ids: Sequence[int]) -> Facet:
         kinds.update(row.kind for row in connection.execute(_SELECT_KINDS, {"ids": batch}))
     kinds[TITLE_KIND] = sum(number < 0 for number in text_ids)
     return _facet("kind", +kinds)
+
+
+def _label_facet(connection: Connection, page_ids: Sequence[int]) -> Facet:
+    labels: Counter[str] = Counter()
+    for batch in batched(page_ids):
+        labels.update(f"{row.name}={row.value}" for row in connection.execute(_SELECT_LABELS, {"ids": batch}))
+    return _facet("label", labels)
 
 
 def _age_facet(rows: Iterable[Any], today: date) -> Facet:

@@ -79,6 +79,7 @@ _PAGE_CRITERIA = {
     "site": "page.site = :site",
     "section": "page.section = :section",
     "language": "page.language = :language",
+    "label": "page.id IN (SELECT page_id FROM page_label WHERE name = :label_name AND value = :label)",
     "since": "(page.published >= :day OR page.published IS NULL AND page.first_seen >= :since)",
 }
 
@@ -97,7 +98,8 @@ class SearchFilters:
 
     `section` is the section that the page states, `language` a code such as "en". `since` is the earliest day of
     publication; for a page without one, the earliest day (UTC) on which it was first seen. `kind` restricts the texts
-    themselves: one of SEARCH_KINDS.
+    themselves: one of SEARCH_KINDS. `label` is the name and value of a label that `scrapy mine --store` gave, as
+    `topic=3 gas energy price`.
     """
 
     site: str | None = None
@@ -105,6 +107,7 @@ class SearchFilters:
     language: str | None = None
     since: date | None = None
     kind: str | None = None
+    label: str | None = None
 
     @classmethod
     def of(
@@ -114,16 +117,19 @@ class SearchFilters:
         language: str | None = None,
         since: date | None = None,
         kind: str | None = None,
+        label: str | None = None,
     ) -> SearchFilters:
         """Return filters from user input: any domain or URL of a site, and a language code in any case.
 
-        Raises QueryError for a kind that there is not.
+        Raises QueryError for a kind that there is not, and for a label without a name.
         """
+        if label is not None and not all(label.partition("=")):
+            raise QueryError(f"the label is {label!r}; it takes NAME=VALUE, as in topic=politics")
         domain = None if site is None else urls.parse_site(site)
         if kind is not None and kind not in SEARCH_KINDS:
             raise QueryError(f"there is no kind {kind!r}; {did_you_mean(kind, SEARCH_KINDS)}")
         code = None if language is None else re.split("[-_]", language.strip().lower())[0]
-        return cls(domain, section, code, since, kind)
+        return cls(domain, section, code, since, kind, label)
 
     @property
     def values(self) -> dict[str, Any]:
@@ -131,6 +137,8 @@ class SearchFilters:
         since = None if self.since is None else datetime.combine(self.since, time(), UTC)
         day = None if self.since is None else self.since.isoformat()
         values = {"site": self.site, "section": self.section, "language": self.language, "day": day, "since": since}
+        if self.label is not None:
+            values["label_name"], _, values["label"] = self.label.partition("=")
         return {name: value for name, value in values.items() if value is not None}
 
     @property

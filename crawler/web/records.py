@@ -720,6 +720,9 @@ class SearchQuestion(PagedQuestion, frozen=True):
     language: Word = ""
     since: Annotated[str, Meta(max_length=10, description="a day, as 2026-05-01")] = ""
     kind: Annotated[str, Meta(max_length=20, description="the kind of text, such as heading or title")] = ""
+    label: Annotated[
+        str, Meta(max_length=300, description="a label that mining gave to the page, as topic=politics")
+    ] = ""
     rank: Annotated[str, Meta(pattern="^(priority|density|bm25)$")] = "priority"
     dropped: Annotated[bool, Meta(description="also search the texts that cleaning drops from stored pages")] = False
     before: Annotated[

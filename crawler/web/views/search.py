@@ -149,7 +149,7 @@ def _filters(question: SearchQuestion) -> SearchFilters:
         raise QueryError(f"since is {question.since!r}: {error}") from error
     words = (question.site, question.section, question.language)
     name, section, language = (value.strip() or None for value in words)
-    return SearchFilters.of(name, section, language, since, question.kind or None)
+    return SearchFilters.of(name, section, language, since, question.kind or None, question.label.strip() or None)
 
 
 def _page(result: FoundPage) -> SearchedPage:

@@ -51,6 +51,15 @@ def test_a_database_and_its_export_are_mined_alike(scrapy, url, tmp_path):
     assert json.loads(exported.stdout) == record
 
 
+def test_pages_are_labelled_and_found_by_their_labels(scrapy, url):
+    own = {"DATABASE_URL": url}
+    labelled = scrapy("mine", "classify", "--folds", "4", "--store", "topic", **own)
+    assert labelled.stderr == "labelled 24 pages as topic; scrapy search --label finds them\n"
+    answer = scrapy("search", "town", "--label", "topic=garden", "--limit", "50", "--format", "json", **own)
+    assert {page["section"] for page in json.loads(answer.stdout)} == {"garden"}
+    assert "it takes NAME=VALUE" in scrapy("search", "town", "--label", "garden", **own).stderr
+
+
 def test_every_task_prints_its_tables(scrapy, url):
     own = {"DATABASE_URL": url}
     assert "Numbers of clusters" in scrapy("mine", "cluster", **own).stdout
@@ -70,6 +79,9 @@ def test_every_task_prints_its_tables(scrapy, url):
         (["trends", "--until", "yesterday"], 2, "--until is 'yesterday'"),
         (["cluster", "--out", "rows.xml"], 2, "it must end in .csv, .jsonl, .parquet"),
         (["cluster", "--from", "a.csv", "--site", "x.example"], 2, "are for a database, not for --from"),
+        (["trends", "--store", "x"], 2, "--store is for the classes or clusters of the database's pages"),
+        (["cluster", "--store", "x", "--from", "a.csv"], 2, "--store is for the classes or clusters"),
+        (["cluster", "--store", "x", "--unit", "blocks"], 2, "--store is for the classes or clusters"),
         (["cluster", "--from", "none.csv"], 1, "'none.csv' cannot be read to its end"),
         (["cluster"], 1, "there is no database at"),
     ],

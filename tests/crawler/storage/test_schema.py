@@ -154,6 +154,7 @@ REVERSALS = {
         "DROP TABLE site_model",
         *(f"ALTER TABLE site_crawl DROP COLUMN {name}" for name in ("taught", "unlike")),
     ],
+    "0014": ["DROP TABLE page_label"],
 }
 
 
