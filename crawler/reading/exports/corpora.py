@@ -16,7 +16,6 @@ from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
-from warcio.warcwriter import WARCWriter
 from xxhash import xxh3_128_hexdigest
 
 from crawler.errors import ExportError
@@ -77,6 +76,8 @@ class _WetWriter:
     def __init__(self, file: IO[bytes], head: ExportHead, *, packed: bool = False) -> None:
         if head.content != "pages":
             raise ExportError(f"a WET archive has pages, not {head.content}; add --pages")
+        from warcio.warcwriter import WARCWriter  # noqa: PLC0415 — few exports need it
+
         self._names = head.names
         self._writer = WARCWriter(file, gzip=packed, warc_version="1.0")
         about = f"software: {_SOURCE} {version(_SOURCE)}\r\nformat: WARC File Format 1.0\r\n"

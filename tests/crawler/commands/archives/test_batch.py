@@ -19,7 +19,7 @@ def test_an_archive_becomes_tables_and_then_rows(scrapy, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "3 records of 1 file in" in done.stdout
     assert re.search(r": 2 pages, [0-9] blocks, 0 exact and 0 near duplicates in out", done.stdout)
-    assert "not read: host 1" in done.stdout
+    assert re.search(r"left out +│ host +│ +1 │", done.stdout)
     stored = scrapy("import", "out", "--json")
     assert stored.returncode == 0, stored.stderr
     assert json.loads(stored.stdout)["pages"] == 2
@@ -75,3 +75,23 @@ def test_a_mistake_is_one_sentence(scrapy, arguments, message):
     assert failed.returncode in {1, 2}
     assert message in failed.stderr + failed.stdout
     assert "Traceback" not in failed.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--mask", "names"], "--mask is 'names'; it takes email, phone, card"),
+        (["--phone-region", "GB"], "--phone-region needs --mask phone"),
+        (["--mask", "phone", "--phone-region", "XX"], "the region 'XX' is unknown"),
+        (["--minhash", "14x8x5w"], "--minhash needs --page-duplicates minhash"),
+        (["--page-duplicates", "minhash", "--minhash", "many"], "--minhash: 'many' has not the form"),
+        (["--where", "word>1"], "--where is 'word>1', but there is no column word"),
+    ],
+)
+def test_options_of_texts_and_duplicates_are_checked_first(scrapy, tmp_path, arguments, says):
+    write_warc(tmp_path / "a.warc.gz", PAGES)
+    done = scrapy("batch", "a.warc.gz", "--out", "out", *arguments)
+    assert done.returncode in {1, 2}
+    assert says in done.stderr
+    assert not (tmp_path / "out").exists()
