@@ -87,14 +87,6 @@ def load_peers(text: str) -> dict[str, Callable[..., str | None]]:
     return {name: PEERS[name].load() for name in names}
 
 
-def attempt(extract: Callable[..., str | None], body: bytes, encoding: str = "utf-8") -> str:
-    """Return a peer's text of a page; an empty one where it finds nothing or fails."""
-    try:
-        return extract(body, encoding) or ""
-    except Exception:  # noqa: BLE001 — whatever a peer raises is its failure, and counted
-        return ""
-
-
 def part(summary: str) -> str:
     """Return the text of an article's HTML, blocks apart."""
     parts: list[str] = []

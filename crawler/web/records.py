@@ -723,6 +723,9 @@ class SearchQuestion(PagedQuestion, frozen=True):
     label: Annotated[
         str, Meta(max_length=300, description="a label that mining gave to the page, as topic=politics")
     ] = ""
+    like: Annotated[
+        RowNumber | None, Meta(description="the number of a block: pages with texts like it, the most similar first")
+    ] = None
     rank: Annotated[str, Meta(pattern="^(priority|density|bm25)$")] = "priority"
     dropped: Annotated[bool, Meta(description="also search the texts that cleaning drops from stored pages")] = False
     before: Annotated[

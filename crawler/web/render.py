@@ -268,9 +268,9 @@ def search_command(question: SearchQuestion) -> str:
     options = [
         (name, value) for name, value in _given_values(question).items() if name not in {"q", "dropped", "before"}
     ]
-    return shlex.join(
-        ["scrapy", "search", question.q, *(word for name, value in options for word in (f"--{name}", value))]
-    )
+    words = [question.q] if question.q or question.like is None else []
+    words += [word for name, value in options for word in (f"--{name}", str(value))]
+    return shlex.join(["scrapy", "search", *words])
 
 
 def language_tag(language: str | None) -> str:

@@ -35,7 +35,7 @@ from cleaning.blocks import Block, Decision, Kind, Metadata, Reason
 from cleaning.fingerprint import digest_terms
 from cleaning.page_fingerprint import FingerprintedBlock
 from cleaning.structure.clean_page import CleanPage
-from crawler.batch import near
+from crawler.batch.duplicates import near
 from crawler.storage import dedup, schema
 from crawler.storage.database import open_engine, opened_engine, read_transaction
 from crawler.storage.near_duplicates import FINGERPRINT_INDEXES, MAX_DISTANCE

@@ -54,11 +54,11 @@ def test_a_peer_that_finds_nothing_or_fails_gives_an_empty_text(name):
 
 
 def test_whatever_a_peer_raises_is_an_empty_text():
-    def fail(_body, _encoding):
+    def fail(_body):
         raise RecursionError
 
     assert peers.attempt(fail, b"<p>text") == ""
-    assert peers.attempt(lambda _body, _encoding: None, b"<p>text") == ""
+    assert peers.attempt(lambda _body: None, b"<p>text") == ""
 
 
 def test_other_sets_are_shown_beside_the_peers(tmp_path):

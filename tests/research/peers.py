@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crawler.reports.peers import PEERS as KNOWN
-from crawler.reports.peers import attempt, part
+from crawler.reports.peers import part
 
 __all__ = ["PEERS", "attempt", "load", "missing", "part"]
 
@@ -17,6 +17,14 @@ PEERS = {
         "resiliparse",
     )
 }
+
+
+def attempt(extract, body):
+    """Return a peer's text of a page; an empty one where it finds nothing or fails."""
+    try:
+        return extract(body) or ""
+    except Exception:  # noqa: BLE001 — whatever a peer raises is its failure, and counted
+        return ""
 
 
 def missing():

@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from cleaning.declare import day
 from crawler.errors import NotStoredError, QueryError
+from crawler.reading.feedback import search_like
 from crawler.reading.query_language import parse_query
 from crawler.reading.search import Rank, search_with_counts
 from crawler.reading.search_filters import SearchFilters
@@ -50,6 +51,8 @@ _DROPPED_MAX = 50
 
 def read_search(snapshot: DatabaseSnapshot, question: SearchQuestion) -> SearchAnswer:
     """Return the pages that match, none for an empty query; the answer says what is wrong with a malformed one."""
+    if question.like is not None:
+        return _search_like(snapshot, question, question.like)
     if not question.q.strip():
         return SearchAnswer(pages=[], problem=None, next=None)
     answer = _search_texts(snapshot, question)
@@ -77,6 +80,16 @@ def _sites(snapshot: DatabaseSnapshot, begins: str) -> list[NamedSite]:
     named = select(site.c.site, site.c.pages).where(site.c.site >= begins, site.c.site < f"{begins}\U0010ffff")
     rows = snapshot.connection.execute(named.order_by(site.c.site).limit(_SITES_MAX))
     return [NamedSite(site=row.site, pages=row.pages) for row in rows]
+
+
+def _search_like(snapshot: DatabaseSnapshot, question: SearchQuestion, block_id: int) -> SearchAnswer:
+    """Return the pages with the blocks that are most like one."""
+    try:
+        filters = _filters(question)
+        pages = search_like(snapshot.connection, [block_id], question.q, filters=filters, limit=_PAGES)
+    except QueryError as error:
+        return SearchAnswer(pages=[], problem=str(error), next=None)
+    return SearchAnswer(pages=[_page(page) for page in pages], problem=None, next=None)
 
 
 def _search_texts(snapshot: DatabaseSnapshot, question: SearchQuestion) -> SearchAnswer:

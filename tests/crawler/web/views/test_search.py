@@ -54,3 +54,19 @@ def test_hostile_facets_are_inert(ask):
     document = ask("/search?q=attacker&dropped=true").text
     assert "<script>alert" not in document
     assert "<img src=x" not in document
+
+
+def test_texts_like_a_block_are_a_link_away(ask):
+    block = ask("/api/search?q=ferryman").json["pages"][0]["hits"][0]["block"]
+    assert f'href="/search?like={block}"' in ask(f"/blocks/{block}").text
+    answer = ask(f"/api/search?like={block}").json
+    hits = [hit["block"] for page in answer["pages"] for hit in page["hits"]]
+    assert hits
+    assert block not in hits
+    document = ask(f"/search?like={block}").text
+    assert 'aria-label="Remove the filter Like block' in document
+    assert f"scrapy search --like {block}" in document
+    assert ask(f"/api/search?like={block}&site=other.example").json["pages"] == []
+    unknown = ask("/api/search?like=999999999")
+    assert (unknown.status, "999999999" in unknown.json["problem"]) == (400, True)
+    assert ask("/api/search?like=none").status == 400
