@@ -67,7 +67,7 @@ class BlocksieveCommand(ConfiguredCommand):
 def add_markdown_options(parser: argparse.ArgumentParser) -> None:
     """Add the options from which `markdown_form` reads how Markdown is written."""
     parser.add_argument(
-        "--links", choices=LINK_FORMS, help="addresses of links in Markdown (default: inline; in chunks none)"
+        "--links", choices=LINK_FORMS, help="addresses of links in Markdown; by default inline, in chunks none"
     )
     parser.add_argument(
         "--no-html", action="store_true", help="write no HTML in Markdown, also where Markdown has no form of its own"

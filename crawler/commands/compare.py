@@ -76,7 +76,7 @@ class CompareCommand(BlocksieveCommand, ScrapyCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument(
-            "--methods", metavar="M,M", help=f"some of {', '.join(METHODS)} (default: all that can run)"
+            "--methods", metavar="M,M", help=f"some of {', '.join(METHODS)}; by default all that can run"
         )
         parser.add_argument(
             "--site-models",
@@ -102,7 +102,7 @@ class CompareCommand(BlocksieveCommand, ScrapyCommand):
         parser.add_argument(
             "--peers",
             metavar="NAME;NAME",
-            help=f"also score these extractors, or all (needs --gold and 'blocksieve[peers]'): {'; '.join(PEERS)}",
+            help=f"also score some of {'; '.join(PEERS)}, or all (needs --gold and 'blocksieve[peers]')",
         )
         parser.add_argument("--latex", metavar="OUT", help="write the table of scores for LaTeX (needs --gold)")
         parser.add_argument(

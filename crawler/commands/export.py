@@ -74,7 +74,7 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
             metavar="N",
             type=int,
             default=0,
-            help="words that a chunk repeats of the one before (default: 0)",
+            help="words that a chunk repeats of the one before; 0 by default",
         )
         parser.add_argument("--unit", choices=_UNITS, default=_UNITS[0], help="of SIZE and N (default: %(default)s)")
         add_markdown_options(parser)
@@ -88,7 +88,7 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
             choices=[form.value for form in ExportForm],
             default=ExportForm.PROGRAMS.value,
             help="who reads it: excel (CSV with a byte order mark, cells within the limit), dolma (JSON lines of "
-            "documents, which datatrove reads too), huggingface (a folder with a dataset card) (default: %(default)s)",
+            "documents, which datatrove reads too), huggingface (a folder with a dataset card); by default %(default)s",
         )
         parser.add_argument(
             "--where", action="append", default=[], metavar="CONDITION", help=f"keep rows by {CONDITION_HELP}"

@@ -82,7 +82,7 @@ class PortalsCommand(BlocksieveCommand, ScrapyCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument(
-            "--data", metavar="FOLDER", help=f"folder with the saved pages, sites/index.tsv (default: {_DATA})"
+            "--data", metavar="FOLDER", help=f"folder with the saved pages, sites/index.tsv; by default {_DATA}"
         )
         parser.add_argument("--live", action="store_true", help="request each address of the table once")
         parser.add_argument("--json", action="store_true", help="print JSON, with every address and finding")

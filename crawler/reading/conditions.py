@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CONDITION_HELP = (
     "a condition on a column, such as 'words>=50', 'language=en', 'url~/news/', 'author' (it has a value) or "
-    "'!duplicate_of' (it has none); operators: = != < <= > >= ~ !~ (may be given several times)"
+    "'!author' (it has none); operators: = != < <= > >= ~ !~ (may be given several times)"
 )
 
 _FORM = re.compile(r"\s*(!?)\s*(\w+)\s*(?:(!=|<=|>=|!~|=|<|>|~)(.*))?", re.DOTALL)

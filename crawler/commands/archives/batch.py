@@ -77,7 +77,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         add(
             "--page-duplicates",
             choices=[mode.value for mode in PageComparisonMode],
-            help="how whole pages are compared (default: exact, or near with --near-duplicates)",
+            help="how whole pages are compared; by default exact, or near with --near-duplicates",
         )
         add(
             "--minhash",

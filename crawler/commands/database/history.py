@@ -46,7 +46,7 @@ class HistoryCommand(BlocksieveCommand, ScrapyCommand):
             type=int,
             metavar="N",
             default=20,
-            help="show the last N visits that changed the page (default: %(default)s)",
+            help="show the last N visits that changed the page, by default %(default)s",
         )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:

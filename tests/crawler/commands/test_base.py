@@ -1,10 +1,14 @@
 """What commands share: an existing database, settings, and extras that are missing."""
 
+import argparse
+import re
+
 import pytest
-from scrapy.commands import ScrapyCommand
+from scrapy.commands import ScrapyCommand, ScrapyHelpFormatter
 from scrapy.settings import Settings
 from sqlalchemy import func, select
 
+from crawler.commands import lazy
 from crawler.commands.base import BlocksieveCommand, needs_extra
 from crawler.errors import ConfigError, SetupError, StoreMissingError
 from crawler.storage import schema
@@ -49,3 +53,20 @@ def test_a_missing_package_names_the_extra():
     missing = r"scrapy batch needs more packages: pip install 'blocksieve\[batch\]'"
     with pytest.raises(SetupError, match=missing), needs_extra("scrapy batch", "batch"):
         raise ImportError("no module")
+
+
+@pytest.mark.parametrize("width", [70, 80, 100, 120])
+def test_no_line_of_a_help_becomes_a_heading(width, monkeypatch):
+    """Scrapy's formatter takes each line that ends with a colon for one, also in the middle of a sentence."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    headings = []
+    for name, place in vars(lazy).items():
+        if isinstance(place, type) and issubclass(place, lazy.LazyCommand) and place is not lazy.LazyCommand:
+            command = place()
+            command.settings = Settings()
+            parser = argparse.ArgumentParser(formatter_class=ScrapyHelpFormatter, conflict_handler="resolve")
+            command.add_options(parser)
+            lines = parser.format_help().split("\n")
+            rules = [number for number, line in enumerate(lines) if re.fullmatch(r"=+|-+", line)]
+            headings += [f"{name}: {lines[rule - 1]}" for rule in rules if lines[rule - 1].startswith((" ", "-"))]
+    assert headings == []
