@@ -186,16 +186,20 @@ def _report_scores(scores: GoldScores, opts: argparse.Namespace) -> None:
             f"--gold is {opts.gold!r}, but none of its texts is of a page that was compared; pages are found by their "
             "address, file or name"
         )
-    if not opts.json:
-        print_scores(scores)
     if opts.scores:
         with writing(Path(opts.scores)), Path(opts.scores).open("w", encoding="utf-8", newline="") as file:
             table = csv.writer(file, lineterminator="\n")
             table.writerow(("page", "url", "site", "method", "f1", "precision", "recall"))
             table.writerows(score_rows(scores.pages))
+    if opts.json and not opts.latex:
+        return
+    means = scores.means()
+    tests = scores.tests()
+    if not opts.json:
+        print_scores(scores, means, tests)
     if opts.latex:
         with writing(Path(opts.latex)):
-            Path(opts.latex).write_text(latex_table(scores.means(), scores.tests()), "utf-8")
+            Path(opts.latex).write_text(latex_table(means, tests), "utf-8")
 
 
 def _give_up(totals: ComparisonTotals) -> NoReturn:

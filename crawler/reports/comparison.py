@@ -20,7 +20,7 @@ from crawler.errors import CompareError
 from crawler.reports.compare import CompareFailure
 from crawler.reports.inert_page import INDEX, check_output, percent, render_page, short, writing
 from crawler.reports.markup import RebuiltPage, TextValues, reason_words
-from crawler.terminal import fields_of, format_counters, make_console, make_table, printable
+from crawler.terminal import count_of, fields_of, format_counters, make_console, make_table, printable
 
 if TYPE_CHECKING:
     from array import array
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from crawler.reports.compare import ComparedMethod, ComparedPage, ComparisonPlan, ComparisonTotals, MethodTotals
     from crawler.reports.markup import MarkedText
-    from crawler.reports.scoring import GoldScores
+    from crawler.reports.scoring import GoldScores, MethodScore, ScoreTest
     from crawler.reports.sources import ReportTarget, UnreadPage
 
 _COLUMNS = ("", "method", "pages", "blocks", "kept", "words kept", "of all", "median ms", "mean ms", "failed")
@@ -98,14 +98,11 @@ def print_comparison(target: ReportTarget, plan: ComparisonPlan, totals: Compari
             _line(out, f"  {line}")
 
 
-def print_scores(gold: GoldScores) -> None:
+def print_scores(gold: GoldScores, means: Sequence[MethodScore], tests: Sequence[ScoreTest]) -> None:
     """Print how well the methods agree with the gold texts, and each two methods with their test."""
     out = make_console()
-    means = gold.means()
-    without = f", {gold.without:,} pages without a gold text" if gold.without else ""
-    _line(out, f"gold texts ({gold.gold.form}): {len(gold.pages):,} pages{without}")
-    if not means:
-        return
+    without = f", {count_of(gold.without, 'page')} without a gold text" if gold.without else ""
+    _line(out, f"gold texts ({gold.gold.form}): {count_of(len(gold.pages), 'page')}{without}")
     rows = [
         (
             mean.method,
@@ -117,17 +114,17 @@ def print_scores(gold: GoldScores) -> None:
     out.print(make_table("F1 of the words", _SCORE_COLUMNS, rows))
     for name, failure in gold.failures.items():
         _line(out, f"{name}: {failure}")
-    tests = [
+    test_rows = [
         (
             f"{test.first} – {test.second}",
             *(_right(f"{value:+.3f}") for value in (test.difference, test.low, test.high)),
             *(_right(f"{value:.4f}") for value in (test.probability, test.adjusted)),
             _right(f"{test.effect:+.2f}"),
         )
-        for test in gold.tests()
+        for test in tests
     ]
-    if tests:
-        out.print(make_table("Differences of F1 on the same pages", _TEST_COLUMNS, tests))
+    if test_rows:
+        out.print(make_table("Differences of F1 on the same pages", _TEST_COLUMNS, test_rows))
 
 
 def failure_lines(totals: ComparisonTotals) -> list[str]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -33,10 +34,12 @@ if TYPE_CHECKING:
     from crawler.reports.sources import UnreadPage
 
 _BOOTSTRAPS, _SIGN_DRAWS = 2_000, 10_000
-_SEED = 1_979
+_BOOTSTRAP_SEED, _SIGN_SEED = 20_260, 1_979
 _PERCENTILES = (2.5, 97.5)
-_SITES_MIN = 5
 _LATEX_SIGNS = re.compile(r"[&%$#_{}]")
+SITES_MIN = 5
+"""The spread of fewer sites says nothing."""
+
 _NO_TEXT = TextScore(0.0, 0.0, 0.0)
 
 
@@ -135,7 +138,10 @@ class GoldScores:
 
     def means(self) -> list[MethodScore]:
         """Return the figures of each method, in their order; none without pages."""
-        return [self._mean(name) for name in self.methods] if self.pages else []
+        if not self.pages:
+            return []
+        groups = self._groups()
+        return [self._mean(name, groups) for name in self.methods]
 
     def tests(self) -> list[ScoreTest]:
         """Return a test for each two methods, in their order; none without pages."""
@@ -146,10 +152,10 @@ class GoldScores:
         adjusted = holm([test.probability for test in tests])
         return [replace(test, adjusted=value) for test, value in zip(tests, adjusted, strict=True)]
 
-    def _mean(self, name: str) -> MethodScore:
+    def _mean(self, name: str, groups: NDArray[np.int64]) -> MethodScore:
         scores = [page.scores[name] for page in self.pages]
         values = np.array([score.f1 for score in scores])
-        low, high = interval(values, self._groups())
+        low, high = interval(values, groups)
         precision = float(np.mean([score.precision for score in scores]))
         recall = float(np.mean([score.recall for score in scores]))
         failed = sum(name in page.failed for page in self.pages)
@@ -166,15 +172,33 @@ class GoldScores:
     def _groups(self) -> NDArray[np.int64]:
         """Return a number for each page, equal for the pages of a site; with few sites each page has its own."""
         names, groups = np.unique([page.site for page in self.pages], return_inverse=True)
-        return groups.astype(np.int64) if len(names) >= _SITES_MIN else np.arange(len(self.pages))
+        return groups.astype(np.int64) if len(names) >= SITES_MIN else np.arange(len(self.pages))
 
 
 def interval(values: NDArray[np.float64], groups: NDArray[np.int64]) -> tuple[float, float]:
     """Return the 95 % bootstrap interval of the mean of some values (n); whole groups (n) are drawn."""
-    sums, sizes = _group_sums(values, groups)
-    drawn = np.random.default_rng(_SEED).multinomial(len(sums), np.full(len(sums), 1 / len(sums)), _BOOTSTRAPS)
-    low, high = np.percentile((drawn @ sums) / (drawn @ sizes), _PERCENTILES)
+    ((low, high),) = intervals(values[:, np.newaxis], groups)
     return float(low), float(high)
+
+
+def intervals(columns: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the 95 % bootstrap interval (k, 2) of the mean of each column (n, k); whole groups (n) are drawn.
+
+    The same groups are drawn in the same way each time, so intervals of differences are those of pairs.
+    """
+    sizes = np.bincount(groups).astype(np.float64)
+    sums = np.zeros((len(sizes), columns.shape[1]))
+    np.add.at(sums, groups, columns)
+    drawn = _bootstraps(len(sizes))
+    edges: NDArray[np.float64] = np.percentile((drawn @ sums) / (drawn @ sizes)[:, np.newaxis], _PERCENTILES, axis=0).T
+    return edges
+
+
+@lru_cache(maxsize=4)
+def _bootstraps(groups: int) -> NDArray[np.float64]:
+    """Return how often each group is in each of the samples, of as many groups as there are, with replacement."""
+    random = np.random.default_rng(_BOOTSTRAP_SEED)
+    return random.multinomial(groups, np.full(groups, 1 / groups), _BOOTSTRAPS).astype(np.float64)
 
 
 def randomisation_test(differences: NDArray[np.float64], groups: NDArray[np.int64]) -> float:
@@ -182,8 +206,8 @@ def randomisation_test(differences: NDArray[np.float64], groups: NDArray[np.int6
 
     The draw that was observed counts too, so the result is never 0 (Phipson and Smyth, 2010).
     """
-    sums, _ = _group_sums(differences, groups)
-    random = np.random.default_rng(_SEED)
+    sums = np.bincount(groups, differences)
+    random = np.random.default_rng(_SIGN_SEED)
     observed = abs(sums.sum())
     as_far = 0
     for _ in range(0, _SIGN_DRAWS, 1_000):
@@ -212,12 +236,6 @@ def holm(probabilities: list[float]) -> list[float]:
         highest = max(highest, min(1.0, (count - rank) * probabilities[place]))
         adjusted[place] = highest
     return adjusted
-
-
-def _group_sums(
-    values: NDArray[np.float64], groups: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    return np.bincount(groups, values).astype(np.float64), np.bincount(groups).astype(np.float64)
 
 
 def score_rows(pages: list[ScoredPage]) -> Iterator[list[str | float]]:

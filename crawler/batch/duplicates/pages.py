@@ -105,7 +105,7 @@ def group_pages(output: OutputFolder, plan: Plan) -> dict[str, int]:
     rows["id"], rows["original"], rows["bits"] = ids[repeated], originals[repeated], -1
     same_texts = links[links["exact"]]
     first = dict(zip(same_texts["id"].tolist(), same_texts["first"].tolist(), strict=True))
-    rows["exact"] = [first.get(page_id) == original for page_id, original in zip(*_pairs(rows), strict=True)]
+    rows["exact"] = [first.get(page_id) == original for page_id, original in rows[["id", "original"]].tolist()]
     rows["bits"][rows["exact"]] = 0
     write_partitions(output, plan.file("sightings", 0), rows, plan.ranges_of(rows["id"]), plan.partitions)
     return {"page_groups": len(np.unique(rows["original"]))}
@@ -135,10 +135,6 @@ def read_repeats(output: OutputFolder, plan: Plan, mode: PageComparisonMode, ran
         names = page_plan.files("sightings") + page_plan.files("sightings-of-headings")
     rows = read_partition(output, names, range_number, SIGHTING)
     return rows[np.argsort(rows["id"])]
-
-
-def _pairs(rows: Rows) -> tuple[list[int], list[int]]:
-    return rows["id"].tolist(), rows["original"].tolist()
 
 
 def _read_pages(output: OutputFolder, plan: Plan, range_number: int, columns: tuple[str, ...]) -> Iterator[Rows]:

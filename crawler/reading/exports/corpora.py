@@ -6,9 +6,8 @@ A document of Dolma is an object with `id`, `text`, `source`, `added` and `creat
 
 from __future__ import annotations
 
-import gzip
-import json
 from base64 import b32encode
+from functools import partial
 from hashlib import sha1
 from importlib.metadata import version
 from io import BytesIO
@@ -19,6 +18,7 @@ from uuid import NAMESPACE_URL, uuid5
 from xxhash import xxh3_128_hexdigest
 
 from crawler.errors import ExportError
+from crawler.reading.exports.formats import JsonLinesWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,36 +26,10 @@ if TYPE_CHECKING:
     from crawler.reading.exports.formats import ExportHead, RowWriter
     from crawler.reading.exports.rows import Row
 
-_GZIP_LEVEL = 4
 _SOURCE = "blocksieve"
 # The columns that are not in `metadata`.
 _OWN_COLUMNS = frozenset({"schema", "change", "id", "text", "first_seen"})
 _DATE = "%Y-%m-%dT%H:%M:%SZ"
-
-
-class _DolmaWriter:
-    def __init__(self, file: IO[bytes], head: ExportHead) -> None:
-        self._file = file
-        self._names = head.names
-
-    def write(self, rows: Sequence[Row]) -> None:
-        for row in rows:
-            document = _document(dict(zip(self._names, row, strict=True)))
-            self._file.write(f"{json.dumps(document, ensure_ascii=False, default=_iso_time)}\n".encode())
-
-    def close(self) -> None:
-        pass
-
-    def abandon(self) -> None:
-        pass
-
-
-class _GzippedDolmaWriter(_DolmaWriter):
-    def __init__(self, file: IO[bytes], head: ExportHead) -> None:
-        super().__init__(gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0), head)  # type: ignore[arg-type] # it has `write` and `close`
-
-    def close(self) -> None:
-        self._file.close()
 
 
 def _document(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,11 +86,6 @@ class _WetWriter:
         pass
 
 
-class _GzippedWetWriter(_WetWriter):
-    def __init__(self, file: IO[bytes], head: ExportHead) -> None:
-        super().__init__(file, head, packed=True)
-
-
 def _headers(page: Mapping[str, Any], text: bytes) -> Iterator[tuple[str, str]]:
     date = page["first_seen"].strftime(_DATE)
     # The same page has the same id in each export.
@@ -129,16 +98,15 @@ def _headers(page: Mapping[str, Any], text: bytes) -> Iterator[tuple[str, str]]:
         yield "WARC-Identified-Content-Language", page["language"]
 
 
-def _iso_time(value: Any) -> str:
-    return str(value.isoformat())
-
+_DolmaWriter = partial(JsonLinesWriter, describe=_document)
+_PackedDolmaWriter = partial(_DolmaWriter, packed=True)
 
 DOLMA_FORMATS: Mapping[str, Callable[[IO[bytes], ExportHead], RowWriter]] = MappingProxyType(
-    {".jsonl": _DolmaWriter, ".jsonl.gz": _GzippedDolmaWriter, ".json.gz": _GzippedDolmaWriter}
+    {".jsonl": _DolmaWriter, ".jsonl.gz": _PackedDolmaWriter, ".json.gz": _PackedDolmaWriter}
 )
 """The writers of documents in Dolma's form, by the suffix of the file's name."""
 
 WET_FORMATS: Mapping[str, Callable[[IO[bytes], ExportHead], RowWriter]] = MappingProxyType(
-    {".wet": _WetWriter, ".wet.gz": _GzippedWetWriter}
+    {".wet": _WetWriter, ".wet.gz": partial(_WetWriter, packed=True)}
 )
 """The writers of WET archives, by the suffix of the file's name."""

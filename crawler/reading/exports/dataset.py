@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from crawler.errors import ExportError
-from crawler.reading.exports.formats import TABLE_FORMATS
+from crawler.reading.exports.forms import ExportForm, open_row_writer
 from crawler.terminal import count_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _SIZES = (
 _CARD = Template("""\
 ---
 $languages
-pretty_name: $name
+pretty_name: $quoted
 size_categories:
 - $size
 configs:
@@ -118,20 +119,17 @@ def _write_files(folder: Path, head: ExportHead, rows: Iterator[Row]) -> _Counts
     text = names.index("text")
     batch = list(islice(rows, _ROWS_PER_WRITE))
     while batch or not number:
-        with (folder / f"train-{number:05}.parquet").open("wb") as file:
-            writer = TABLE_FORMATS[".parquet"](file, head)
+        with (
+            (folder / f"train-{number:05}.parquet").open("wb") as file,
+            open_row_writer(ExportForm.PROGRAMS, ".parquet", file, head) as writer,
+        ):
             chars = 0
-            try:
-                while batch and chars < _FILE_CHARS:
-                    writer.write(batch)
-                    chars += sum(len(row[text] or "") for row in batch)
-                    for row in batch:
-                        counts.add(dict(zip(names, row, strict=True)))
-                    batch = list(islice(rows, _ROWS_PER_WRITE))
-                writer.close()
-            except BaseException:
-                writer.abandon()
-                raise
+            while batch and chars < _FILE_CHARS:
+                writer.write(batch)
+                chars += sum(len(row[text] or "") for row in batch)
+                for row in batch:
+                    counts.add(dict(zip(names, row, strict=True)))
+                batch = list(islice(rows, _ROWS_PER_WRITE))
         number += 1
     for place in range(number):
         (folder / f"train-{place:05}.parquet").rename(folder / f"train-{place:05}-of-{number:05}.parquet")
@@ -139,7 +137,8 @@ def _write_files(folder: Path, head: ExportHead, rows: Iterator[Row]) -> _Counts
 
 
 def _card(name: str, head: ExportHead, counts: _Counts) -> str:
-    languages = "".join(f"\n- {language}" for language, _ in counts.languages.most_common(_LANGUAGES_MAX))
+    # Quoted: a reader of YAML takes the code of Norwegian, `no`, for false.
+    languages = "".join(f'\n- "{language}"' for language, _ in counts.languages.most_common(_LANGUAGES_MAX))
     table = [f"| {language} | {count:,} |" for language, count in counts.languages.most_common(_LANGUAGES_MAX)]
     licenses = [f"- {text}: {count:,}" for text, count in counts.licenses.most_common(_LICENSES_MAX)]
     columns = [
@@ -148,6 +147,7 @@ def _card(name: str, head: ExportHead, counts: _Counts) -> str:
     return _CARD.substitute(
         languages=f"language:{languages}" if languages else "language: []",
         name=name,
+        quoted=json.dumps(name),
         size=next(label for least, label in _SIZES if counts.rows >= least),
         rows=f"{counts.rows:,}",
         content=head.content,

@@ -6,7 +6,7 @@ import fcntl
 import os
 from collections import Counter
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import IO, TYPE_CHECKING
 from uuid import uuid4
@@ -91,8 +91,8 @@ def write_export(engine: Engine, request: ExportRequest, report: Callable[[int],
     QueryError for a condition that does not fit a column.
     """
     require_format(request.suffix)
-    columns = EXPORT_COLUMNS[request.content]
-    conditions = read_conditions(request.where, {column.name: column.kind for column in columns})
+    head = ExportHead(request.content.value, EXPORT_COLUMNS[request.content])
+    conditions = read_conditions(request.where, head.kinds)
     with read_transaction(engine) as connection:
         position = database.read_position(connection)
         cursor = ExportCursor(request.content, request.rows, position, request.limits, request.markdown)
@@ -100,7 +100,7 @@ def write_export(engine: Engine, request: ExportRequest, report: Callable[[int],
         database.make_durable(engine)
         since = None if request.since is None else cursor.since(request.since)
         rows = read_rows(connection, request.content, request.rows, since, request.limits, request.markdown)
-        head = ExportHead(request.content.value, columns, None if request.where else str(cursor))
+        head = replace(head, cursor=None if request.where else str(cursor))
         return _write(request, head, _Chosen(rows, head, conditions), report)
 
 
@@ -111,8 +111,7 @@ def write_job_export(request: ExportRequest, report: Callable[[int], None]) -> E
     table = JobTable(request.folder, request.content)
     wanted = {"site": request.rows.site, "language": request.rows.language}
     selected = tuple(f"{name}={value}" for name, value in wanted.items() if value is not None)
-    kinds = {column.name: column.kind for column in table.head.columns}
-    conditions = read_conditions((*selected, *request.where), kinds)
+    conditions = read_conditions((*selected, *request.where), table.head.kinds)
     return _write(request, table.head, _Chosen(table.read(), table.head, conditions), report)
 
 

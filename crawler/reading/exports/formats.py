@@ -9,6 +9,7 @@ import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from io import TextIOWrapper
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -52,6 +53,11 @@ class ExportHead:
     def names(self) -> list[str]:
         return [column.name for column in self.columns]
 
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The types of the columns by their names."""
+        return {column.name: column.kind for column in self.columns}
+
 
 class RowWriter(Protocol):
     """Writes rows to an open file."""
@@ -66,36 +72,35 @@ class RowWriter(Protocol):
         """Stop writing, because the file will be deleted."""
 
 
-class _JsonLinesWriter:
-    def __init__(self, file: IO[bytes], head: ExportHead) -> None:
-        self._file = file
+class JsonLinesWriter:
+    """Writes an object for each row, gzipped if it is `packed`; `describe` makes the object of a row's columns."""
+
+    def __init__(
+        self,
+        file: IO[bytes],
+        head: ExportHead,
+        *,
+        packed: bool = False,
+        describe: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    ) -> None:
+        # Without a name and a time, the same rows give the same bytes.
+        self._packed = gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) if packed else None
+        self._file = file if self._packed is None else self._packed
         self._names = head.names
+        self._describe = describe
         self._encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_iso_time).encode
 
     def write(self, rows: Sequence[Row]) -> None:
-        lines = "".join(f"{self._encode(dict(zip(self._names, row, strict=True)))}\n" for row in rows)
+        objects = (dict(zip(self._names, row, strict=True)) for row in rows)
+        described = objects if self._describe is None else map(self._describe, objects)
+        lines = "".join(f"{self._encode(entry)}\n" for entry in described)
         if not lines.isascii():
             lines = _LINE_ENDS.sub(lambda end: f"\\u{ord(end[0]):04x}", lines)
         self._file.write(lines.encode())
 
     def close(self) -> None:
-        pass
-
-    def abandon(self) -> None:
-        pass
-
-
-class _GzippedJsonLinesWriter:
-    def __init__(self, file: IO[bytes], head: ExportHead) -> None:
-        # Without a name and a time, the same rows give the same bytes.
-        self._file = gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0)
-        self._lines = _JsonLinesWriter(self._file, head)  # type: ignore[arg-type] # it has `write`, which is all that is used
-
-    def write(self, rows: Sequence[Row]) -> None:
-        self._lines.write(rows)
-
-    def close(self) -> None:
-        self._file.close()
+        if self._packed is not None:
+            self._packed.close()
 
     def abandon(self) -> None:
         pass
@@ -234,8 +239,8 @@ class _WorkbookWriter:
 TABLE_FORMATS: Mapping[str, Callable[[IO[bytes], ExportHead], RowWriter]] = MappingProxyType(
     {
         ".parquet": _ParquetWriter,
-        ".jsonl": _JsonLinesWriter,
-        ".jsonl.gz": _GzippedJsonLinesWriter,
+        ".jsonl": JsonLinesWriter,
+        ".jsonl.gz": partial(JsonLinesWriter, packed=True),
         ".csv": _CsvWriter,
         ".xlsx": _WorkbookWriter,
     }

@@ -320,3 +320,50 @@ def test_a_taught_site_is_compared_before_and_after(scrapy, tmp_path):
     assert "the site other.example has no model" in other.stdout
     refused = scrapy("compare", "page.html", "--methods", "subtree", *models)
     assert (refused.returncode, "--site-models is for the method `default`" in refused.stderr) == (1, True)
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Six pages of six sites with their gold texts; the text of the last one is of no page."""
+    (tmp_path / "pages").mkdir()
+    rows = []
+    for number in range(6):
+        text = f"The {number} ferries that cross the river every morning were late because of the ice in the harbour."
+        page = f"<html><body><ul><li><a href='/'>Home</a></li></ul><article><h1>Ice</h1><p>{text}</p></article></body>"
+        (tmp_path / "pages" / f"{number}.html").write_text(page)
+        rows.append({"file": f"{number}.html" if number < 5 else "none.html", "text": f"Ice\n{text}"})
+    (tmp_path / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+@pytest.mark.slow
+def test_methods_are_scored_by_gold_texts(scrapy, judged, tmp_path):
+    arguments = ["compare", "pages", "--gold", "gold.jsonl", "--methods", "default,pab", "--peers", "BTE"]
+    printed = scrapy(*arguments, "--scores", "scores.csv", "--latex", "table.tex")
+    assert printed.returncode == 0, printed.stderr
+    assert "gold texts (jsonl): 5 pages, 1 page without a gold text" in printed.stdout
+    assert "default – BTE" in printed.stdout
+    record = json.loads(scrapy(*arguments, "--json").stdout)["gold"]
+    assert [method["method"] for method in record["methods"]] == ["default", "pab", "BTE"]
+    assert all(0 < method["low"] <= method["f1"] <= method["high"] <= 1 for method in record["methods"])
+    assert len(record["tests"]) == 3
+    assert len(record["pages"]) == 5
+    assert (tmp_path / "scores.csv").read_text().startswith("page,url,site,method,f1,precision,recall\n0.html,")
+    assert len((tmp_path / "scores.csv").read_text().splitlines()) == 1 + 3 * 5
+    assert r"\begin{tabular}" in (tmp_path / "table.tex").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["--scores", "s.csv"], 2, "--peers, --scores and --latex need --gold PATH"),
+        (["--gold", "none.jsonl"], 1, "--gold is 'none.jsonl'"),
+        (["--gold", "gold.jsonl", "--peers", "unknown"], 1, "--peers names 'unknown'; known: trafilatura"),
+        (["--gold", "other.jsonl"], 1, "none of its texts is of a page that was compared"),
+        (["--gold", "gold.jsonl", "--latex", "nowhere/t.tex"], 1, "cannot write 'nowhere/t.tex'"),
+    ],
+)
+def test_mistakes_with_gold_texts_are_named(scrapy, judged, tmp_path, arguments, code, says):
+    (tmp_path / "other.jsonl").write_text('{"file": "other.html", "text": "other"}\n')
+    compared = scrapy("compare", "pages", "--methods", "default", *arguments)
+    assert (compared.returncode, says in compared.stderr) == (code, True), compared.stderr

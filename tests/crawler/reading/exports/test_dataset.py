@@ -1,8 +1,10 @@
 """A dataset folder: its files, its card, and that it appears whole or not at all."""
 
 import pytest
+import yaml
 from exported import URL
 from pyarrow import parquet
+from sqlalchemy import text
 
 from crawler.errors import ExportError
 from crawler.reading.exports import dataset
@@ -25,13 +27,13 @@ def test_the_rows_are_in_files_that_say_how_many_they_are(write, monkeypatch):
 def test_the_card_states_what_the_rows_are(write):
     _, path = write("corpus", **REQUEST)
     card = (path / "README.md").read_text("utf-8")
-    front, _, text = card.removeprefix("---\n").partition("---\n")
+    front, _, body = card.removeprefix("---\n").partition("---\n")
     assert "language:\n- " in front
     assert "size_categories:\n- n<1K\n" in front
     assert "path: data/*.parquet" in front
-    assert "2 pages with" in text
-    assert "- `text` (string): their texts in reading order, one a line" in text
-    assert "| language | rows |" in text
+    assert "2 pages with" in body
+    assert "- `text` (string): their texts in reading order, one a line" in body
+    assert "| language | rows |" in body
 
 
 def test_no_row_is_a_dataset_too(write):
@@ -55,3 +57,11 @@ def test_nothing_is_left_after_an_error(write, folder):
     with pytest.raises(KeyboardInterrupt):
         write("corpus", report=fail, **REQUEST)
     assert list(folder.iterdir()) == []
+
+
+def test_names_that_yaml_would_read_as_something_else_are_quoted(write, engine):
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE page SET language = 'no'"))
+    _, path = write("corpus: one", **REQUEST)
+    front = yaml.safe_load((path / "README.md").read_text("utf-8").split("---")[1])
+    assert (front["language"], front["pretty_name"]) == (["no"], "corpus: one")
