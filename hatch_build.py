@@ -21,7 +21,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 PACKAGE = "cleaning._native"
 FOLDER = PACKAGE.replace(".", "/")
 # Pure modules that are compiled as they are; a `.pxd` of the same name may give them types.
-PURE_MODULES = ("cleaning/structure/build.py", "cleaning/structure/markdown.py")
+PURE_MODULES = ("cleaning/structure/build.py", "cleaning/structure/writers/markdown.py")
 # The oldest Python of pyproject.toml. Modules that keep to its stable interface run on every later one.
 STABLE_ABI = ("cp311", "0x030B0000")
 # https://host/owner/name.git, ssh://git@host:22/owner/name.git and git@host:owner/name.git; never a user or password.

@@ -31,10 +31,10 @@ if not gives_way(__name__):
     from cleaning.methods import METHODS
     from cleaning.options import CleaningOptions, Options
     from cleaning.parse import parse
-    from cleaning.structure.chunks import Chunk
     from cleaning.structure.clean_page import CleanPage
     from cleaning.structure.grid import Table
     from cleaning.structure.places import BlockImage, BlockLink, BlockPlace
+    from cleaning.structure.writers.chunks import Chunk
 
 
 def __getattr__(name: str) -> Any:

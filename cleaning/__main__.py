@@ -102,8 +102,9 @@ def _parser() -> _Parser:
         "--format",
         choices=(*_FORMATS, *_STRUCTURED),
         default="text",
-        help="text: the kept blocks, one a line (default); markdown, html: the main text with its structure; json: the "
-        "metadata and every block with its decision; blocks: a table of every block with its decision",
+        help="text: the kept blocks, one a line (default); layout: with the headline, signs of list items and rows of "
+        "tables; markdown, html: the main text with its structure; json: the metadata and every block with its "
+        "decision; blocks: a table of every block with its decision",
     )
     parser.add_argument(
         "--links",
@@ -171,6 +172,11 @@ def _as_text(page: CleanPage) -> str:
     return page.text + "\n" if page.kept else ""
 
 
+def _as_layout(page: CleanPage) -> str:
+    text = page.to_text(style="layout")
+    return f"{text}\n" if text else ""
+
+
 def _as_json(page: CleanPage) -> str:
     fields = {
         "url": page.url,
@@ -223,7 +229,7 @@ def _as_html(page: CleanPage, namespace: argparse.Namespace) -> str:
 
 
 _STRUCTURED = {"markdown": _as_markdown, "html": _as_html}
-_FORMATS = {"text": _as_text, "json": _as_json, "blocks": _as_table}
+_FORMATS = {"text": _as_text, "layout": _as_layout, "json": _as_json, "blocks": _as_table}
 
 
 def _prints_unicode() -> bool:

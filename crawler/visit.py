@@ -17,12 +17,13 @@ import msgspec
 from cleaning.blocks import Metadata, kept_decisions
 from cleaning.errors import PageFault
 from cleaning.parse import parse
-from cleaning.structure.markdown import Links, to_markdown
 from cleaning.structure.nodes import StructureNode
 from cleaning.structure.places import BlockPlace  # noqa: TC001 — PageStructure is decoded by its annotations
+from cleaning.structure.writers.markdown import Links, to_markdown
+from cleaning.structure.writers.text import TextStyle, to_layout_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
     from typing import Self
 
@@ -254,15 +255,23 @@ class FetchedPage:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkdownForm:
-    """How Markdown is written; `links` and `html` are as in `CleanPage.to_markdown`."""
+class TextForm:
+    """How the main text is written.
+
+    `links` and `html` are as in `CleanPage.to_markdown`, `style` as in `CleanPage.to_text`.
+    """
 
     links: Links = True
     html: bool = True
+    style: TextStyle = "blocks"
 
     def write(self, document: StructureNode) -> str:
         """Return a tree of nodes as Markdown."""
         return to_markdown(document, links=self.links, html=self.html)
+
+    def write_text(self, document: StructureNode | None, texts: Iterable[str]) -> str:
+        """Return a page as plain text; without a tree of nodes, or in the style of blocks, `texts`, one a line."""
+        return "\n".join(texts) if self.style == "blocks" or document is None else to_layout_text(document)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ PLAIN_WORDS = frozenset(
     tables teaching term terminal throttling title titles training trends truth
     upgrade urls
     values views visibility
-    warc web word work worker workers
+    warc web word work worker workers writers
     """.split()
 )
 # Fields and arguments that a user or a stored request names.

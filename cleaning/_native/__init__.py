@@ -15,7 +15,7 @@ pure, in `cleaning`                                           compiled, in `clea
 `classifier.model.Trees.pure_sums`                            `trees.Forest`
 `structure.reader.pure_read_structure`                        `structure.read_structure`, with `first_pass`
 `structure.quotes.pure_find_candidates`                       `structure.find_candidates`
-`structure.build`, `structure.markdown.MarkdownWriter`        `build`, `markdown`: the same source, compiled
+`structure.build`, `structure.writers.markdown`               `build`, `markdown`: the same source, compiled
 ============================================================  =====================================================
 
 A caller asks `load_compiled` beside its pure version. Change both versions: `tests/cleaning/_native/` compares them.
@@ -52,7 +52,7 @@ _FOLDER = Path(__file__).parent
 _BUILD = "../structure/build.py"
 _MADE_OF = {
     "build": (_BUILD,),
-    "markdown": ("../structure/markdown.py",),
+    "markdown": ("../structure/writers/markdown.py",),
     "structure": (_BUILD, "first_pass.pyx"),
 }
 # Measured by tests/bench/clean.py with and without the core.

@@ -15,12 +15,14 @@ from cleaning.clean import clean, expect_teachable
 from cleaning.metadata.languages import load_language_model
 from cleaning.methods import METHODS
 from cleaning.options import Options
+from cleaning.structure.writers.text import check_text_style
 from cleaning.teaching import find_site_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cleaning.options import CleaningOptions
+    from cleaning.structure.writers.text import TextStyle
     from cleaning.teaching import SiteModel
 
 
@@ -29,7 +31,7 @@ class BlocksieveExtractor(BaseExtractor):  # type: ignore[misc] # datatrove is n
 
     `options` are those of `cleaning.clean`. A document that takes more than `timeout` seconds is dropped by datatrove,
     which also counts it. `site_models` has what readers corrected, by site (`cleaning.teaching.read_site_models`).
-    Raises OptionError.
+    `text_style` is that of `CleanPage.to_text`. Raises OptionError.
     """
 
     name = "Blocksieve"
@@ -39,6 +41,7 @@ class BlocksieveExtractor(BaseExtractor):  # type: ignore[misc] # datatrove is n
         method: str = "default",
         *,
         markdown: bool = False,
+        text_style: TextStyle = "blocks",
         timeout: float = 1.0,
         site_models: Mapping[str, SiteModel] | None = None,
         **options: Unpack[CleaningOptions],
@@ -48,8 +51,10 @@ class BlocksieveExtractor(BaseExtractor):  # type: ignore[misc] # datatrove is n
         if site_models:
             expect_teachable(method)
         Options.read(dict(options))
+        check_text_style(text_style)
         self.method = method
         self.markdown = markdown
+        self.text_style: TextStyle = text_style
         self.site_models = site_models or {}
         self.options = options
 
@@ -57,7 +62,7 @@ class BlocksieveExtractor(BaseExtractor):  # type: ignore[misc] # datatrove is n
         """Return the main text of a page. Raises PageError, which datatrove counts."""
         site_model = find_site_model(self.site_models, url)
         page = clean(text, url, method=self.method, site_model=site_model, **self.options)
-        return page.markdown if self.markdown else page.text
+        return page.markdown if self.markdown else page.to_text(style=self.text_style)
 
     def run(self, data: Any, rank: int = 0, world_size: int = 1) -> Iterator[Any]:
         """Yield the documents that have a main text."""

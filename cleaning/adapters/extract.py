@@ -11,6 +11,7 @@ from cleaning.blocks import Kind, Reason
 from cleaning.clean import clean
 from cleaning.declare import did_you_mean
 from cleaning.errors import OptionError, PageError
+from cleaning.structure.writers.text import check_text_style
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from cleaning.blocks import Decision, Page
     from cleaning.options import Favour
     from cleaning.structure.clean_page import CleanPage
+    from cleaning.structure.writers.text import TextStyle
     from cleaning.teaching import SiteModel
 
 Format = Literal["txt", "markdown", "html", "json"]
@@ -48,19 +50,20 @@ def extract(  # noqa: PLR0913 — trafilatura's arguments
     with_metadata: bool = False,
     only_with_metadata: bool = False,
     site_model: SiteModel | None = None,
+    text_style: TextStyle = "blocks",
     **others: Any,
 ) -> str | None:
     """Return the main text of a page, or None if it has none, cannot be read or is not what was asked for.
 
     The arguments mean what they mean in trafilatura. A page in another language than `target_language` gives None, and
     with `only_with_metadata` one without date, title or URL. Plain text with formatting, links or images is Markdown.
-    `with_metadata` puts the metadata in front of a text, and into JSON. `site_model` is ours: what readers corrected on
-    other pages of the site.
+    `with_metadata` puts the metadata in front of a text, and into JSON. Two arguments are ours: `site_model` is what
+    readers corrected on other pages of the site, `text_style` that of `CleanPage.to_text` for plain text and JSON.
 
     Raises OptionError for another format, for an argument of trafilatura that has no counterpart here, and for one that
     trafilatura does not have either.
     """
-    _check(output_format, others)
+    _check(output_format, others, text_style)
     favour: Favour = "precision" if favor_precision else "recall" if favor_recall else "balanced"
     try:
         page = clean(filecontent, url, favour=favour, comments=include_comments, site_model=site_model)
@@ -72,17 +75,19 @@ def extract(  # noqa: PLR0913 — trafilatura's arguments
     is_complete = not only_with_metadata or all(metadata[name] for name in ("date", "title", "url"))
     if not page.kept or not is_complete or target_language not in {None, page.language}:
         return None
-    if output_format == "json":
-        return json.dumps((metadata if with_metadata else {}) | {"text": page.text}, ensure_ascii=False)
     if output_format == "html":
         return page.to_html(links=include_links, images=include_images)
+    if output_format == "json":
+        record = (metadata if with_metadata else {}) | {"text": page.to_text(style=text_style)}
+        return json.dumps(record, ensure_ascii=False)
     header = _header(metadata) if with_metadata else ""
     if output_format == "markdown" or include_formatting or include_links or include_images:
         return header + page.to_markdown(links=include_links, images=include_images)
-    return header + page.text
+    return header + page.to_text(style=text_style)
 
 
-def _check(output_format: str, others: dict[str, Any]) -> None:
+def _check(output_format: str, others: dict[str, Any], text_style: str) -> None:
+    check_text_style(text_style)
     if output_format not in FORMATS:
         raise OptionError(f"the option output_format is {output_format!r}; it takes {', '.join(FORMATS)}")
     for name, value in others.items():

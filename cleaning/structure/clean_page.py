@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cleaning.blocks import Decision, Metadata, PageType, ParseWarning, TextSource, kept_decisions
 from cleaning.errors import StructureError
-from cleaning.structure.chunks import Chunk, Chunker
-from cleaning.structure.fragment import to_html
 from cleaning.structure.grid import Table, read_table
-from cleaning.structure.markdown import to_markdown
 from cleaning.structure.nodes import IMAGE, LINK, TABLE, StructureNode, block_text
 from cleaning.structure.places import BlockImage, BlockLink, BlockPlace, block_places
+from cleaning.structure.writers.chunks import Chunk, Chunker
+from cleaning.structure.writers.fragment import to_html
+from cleaning.structure.writers.markdown import to_markdown
+from cleaning.structure.writers.text import check_text_style, to_layout_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cleaning.blocks import Block
-    from cleaning.structure.chunks import Unit
-    from cleaning.structure.markdown import Links
+    from cleaning.structure.writers.chunks import Unit
+    from cleaning.structure.writers.markdown import Links
+    from cleaning.structure.writers.text import TextStyle
 
 
 LINK_FORMS: Mapping[str, Links] = MappingProxyType({"inline": True, "references": "references", "none": False})
@@ -138,6 +140,24 @@ class CleanPage:
         values.
         """
         return to_markdown(self.structure, links=links, images=images, html=html)
+
+    def to_text(self, *, style: TextStyle = "blocks") -> str:
+        """Return the main text as plain text; "" if nothing was kept.
+
+        >>> from cleaning import clean
+        >>> page = clean("<h1>Ice</h1><ol><li>thin<li>thick</ol><table><tr><th>Month<th>cm<tr><td>May<td>3</table>")
+        >>> print(page.to_text(style="layout"))
+        Ice
+        1. thin
+        2. thick
+        Month | cm
+        May | 3
+
+        The style "blocks" is `text`: each kept block on a line. "layout" has the headline even if it was dropped, signs
+        before list items, and each row of a table on a line. Raises OptionError for another style.
+        """
+        check_text_style(style)
+        return self.text if style == "blocks" else to_layout_text(self.structure)
 
     def to_html(self, *, links: bool = True, images: bool = False) -> str:
         """Return the main text as an HTML fragment of harmless tags; the options are as in `to_markdown`."""

@@ -287,7 +287,7 @@ class _FileCleaner:
             "first_seen": first_seen,
             "blocks": len(result.blocks),
             "words": sum(result.blocks.words),
-            "text": text,
+            "text": text if result.columns["text"] is None else result.columns["text"],
             "source": self._file.path,
             "place": answer.place.offset,
             "record_id": answer.record_id,

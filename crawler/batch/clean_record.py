@@ -35,7 +35,7 @@ from crawler.storage.page_columns import normalised
 from crawler.storage.pages import describe_page, page_names
 from crawler.storage.tables import signed
 from crawler.urls import site_of, url_key
-from crawler.visit import OUTCOME_BY_FAULT, FetchedPage, MarkdownForm, Outcome, ProcessedPage
+from crawler.visit import OUTCOME_BY_FAULT, FetchedPage, Outcome, ProcessedPage, TextForm
 from crawler.workers.tasks import WorkerTask, expect_method, load_models, load_stemmer
 
 if TYPE_CHECKING:
@@ -44,12 +44,13 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Decision
     from cleaning.page_fingerprint import BlockKeys, FingerprintedBlock
+    from cleaning.structure.clean_page import CleanPage
 
 _MEMORY = Path("/proc/self/statm")
 _STATM_BYTES = 256
 _WATCH_SECONDS = 0.02
 _LOW_64_BITS = (1 << 64) - 1
-_MASKED_COLUMNS = ("title", "author", "description", "keywords", "headline", "stated_title", "markdown")
+_MASKED_COLUMNS = ("title", "author", "description", "keywords", "headline", "stated_title", "text", "markdown")
 _NOT_MEASURED: dict[str, float | int | str | None] = dict.fromkeys((*QUALITY_COLUMNS, "language_score"))
 
 
@@ -132,7 +133,7 @@ class CleanedRecord:
 class RecordTask(WorkerTask[CleanedRecord]):
     """The task of a batch job's cleaning processes. `settings` are the settings of a crawl that cleaning reads.
 
-    A process that takes more than `memory_bytes` of memory for a page is killed, on Linux; 0 sets no limit. `markdown`
+    A process that takes more than `memory_bytes` of memory for a page is killed, on Linux; 0 sets no limit. `text_form`
     is for the setting STRUCTURE. `site_models` are the models of sites, in JSON.
     """
 
@@ -142,7 +143,7 @@ class RecordTask(WorkerTask[CleanedRecord]):
     settings: dict[str, Any]
     seconds: float
     memory_bytes: int = 0
-    markdown: MarkdownForm = MarkdownForm()  # noqa: RUF009 — frozen
+    text_form: TextForm = TextForm()  # noqa: RUF009 — frozen
     site_models: dict[str, str] = field(default_factory=dict)
     texts: TextRules = TextRules()
 
@@ -160,7 +161,7 @@ class RecordTask(WorkerTask[CleanedRecord]):
     @cached_property
     def cleaner(self) -> RecordCleaner:
         """The rules by which the records are cleaned."""
-        return RecordCleaner(self.settings, self.markdown, self.site_models, self.texts)
+        return RecordCleaner(self.settings, self.text_form, self.site_models, self.texts)
 
     def work(self, page: RecordToClean) -> CleanedRecord:  # type: ignore[override] # of this task's page_type
         """Return the result for a record."""
@@ -173,11 +174,11 @@ class RecordCleaner:
     def __init__(
         self,
         settings: dict[str, Any],
-        markdown: MarkdownForm,
+        text_form: TextForm,
         site_models: Mapping[str, str] | None = None,
         texts: TextRules = TextRules(),
     ) -> None:
-        self._markdown = markdown
+        self._text_form = text_form
         self._texts = texts
         self._mask = Mask(texts.masks, texts.phone_region)
         self._site_models = site_models or {}
@@ -232,7 +233,7 @@ class RecordCleaner:
             "stated_title": names.stated_title,
             "modified": normalised(cleaned.metadata.modified_text),
             "type": None if cleaned.type is None else cleaned.type.value,
-            "markdown": self._markdown.write(cleaned.structure) if config.structure else None,
+            **self._write_texts(cleaned),
         }
         columns |= {name: _signed(columns[name]) for name in ("body_hash", "page_fingerprint")}
         columns |= {
@@ -253,6 +254,14 @@ class RecordCleaner:
             tuple(warning.value for warning in cleaned.parse_warnings),
             masked,
         )
+
+    def _write_texts(self, cleaned: CleanPage) -> dict[str, str | None]:
+        """Return the forms of the main text that need its structure; the text of blocks is made of their column."""
+        if not self._config.structure:
+            return {"text": None, "markdown": None}
+        form, document = self._text_form, cleaned.structure
+        text = None if form.style == "blocks" else form.write_text(document, ())
+        return {"text": text, "markdown": form.write(document)}
 
     def _measure(self, kept: Sequence[Decision], language: str | None) -> dict[str, float | int | str | None]:
         """Return the measures of the kept text; without `quality`, they have no value."""

@@ -33,7 +33,7 @@ from crawler.fetching.answers import LostAnswer
 from crawler.fetching.replay import ReplayMiss
 from crawler.fetching.warc import Damage
 from crawler.reading.conditions import RowConditions, read_conditions
-from crawler.visit import MarkdownForm
+from crawler.visit import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -81,7 +81,7 @@ class BatchOptions:
 
     `settings` are the settings of a crawl that cleaning reads, see `batch_settings`. `memory` limits the MB that a page
     may take; 0 sets no limit. With 0 `workers` the engine `local` runs its tasks in this process, and `ray` uses all
-    cores of the cluster. `blocks_per_task` bounds the memory of the later stages. `markdown` is for the setting
+    cores of the cluster. `blocks_per_task` bounds the memory of the later stages. `text_form` is for the setting
     STRUCTURE. `site_models` are the models of sites that readers have taught, in JSON. `minhash` is for the page
     duplicates of this name. `where` are conditions on the columns of PAGES that are known when a page is cleaned.
     """
@@ -100,7 +100,7 @@ class BatchOptions:
     ray_address: str | None = None
     resume: bool = False
     blocks_per_task: int = BLOCKS_PER_TASK
-    markdown: MarkdownForm = MarkdownForm()  # noqa: RUF009 — frozen
+    text_form: TextForm = TextForm()  # noqa: RUF009 — frozen
     site_models: Mapping[str, str] = field(default_factory=dict)
     texts: TextRules = TextRules()  # noqa: RUF009 — frozen
     where: Sequence[str] = ()
@@ -251,7 +251,7 @@ def _describe(job: _Job, options: BatchOptions) -> dict[str, Any]:
         "minhash": str(options.minhash),
         "memory": options.memory,
         "blocks_per_task": options.blocks_per_task,
-        "markdown": asdict(options.markdown),
+        "text_form": asdict(options.text_form),
         "texts": asdict(options.texts) | {"masks": list(options.texts.masks)},
         "where": list(options.where),
         "site_models": xxh3_128_hexdigest(repr(sorted(options.site_models.items())).encode())
@@ -358,7 +358,7 @@ class _Stages:
             settings,
             settings["CLEANING_SECONDS"],
             memory_bytes,
-            options.markdown,
+            options.text_form,
             dict(options.site_models),
             options.texts,
         )

@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cleaning.structure.clean_page import LINK_FORMS
+from cleaning.structure.writers.text import TEXT_STYLES
 from crawler.config import Config, misspelt_settings
 from crawler.errors import SetupError
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
 from crawler.terminal import print_error
-from crawler.visit import MarkdownForm
+from crawler.visit import TextForm
 
 if TYPE_CHECKING:
     import argparse
@@ -64,20 +65,26 @@ class BlocksieveCommand(ConfiguredCommand):
         return self.config
 
 
-def add_markdown_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options from which `markdown_form` reads how Markdown is written."""
+def add_form_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options from which `text_form` reads how texts are written."""
     parser.add_argument(
         "--links", choices=LINK_FORMS, help="addresses of links in Markdown; by default inline, in chunks none"
     )
     parser.add_argument(
         "--no-html", action="store_true", help="write no HTML in Markdown, also where Markdown has no form of its own"
     )
+    parser.add_argument(
+        "--text-style",
+        choices=TEXT_STYLES,
+        help="the column text of pages: blocks, one a line (default); layout, with the headline, signs of list items "
+        "and rows of tables (needs STRUCTURE)",
+    )
 
 
-def markdown_form(opts: argparse.Namespace, default: MarkdownForm) -> MarkdownForm:
-    """Return how Markdown is written: the default, but for what an option says."""
+def text_form(opts: argparse.Namespace, default: TextForm) -> TextForm:
+    """Return how texts are written: the default, but for what an option says."""
     links = default.links if opts.links is None else LINK_FORMS[opts.links]
-    return MarkdownForm(links, default.html and not opts.no_html)
+    return TextForm(links, default.html and not opts.no_html, opts.text_style or default.style)
 
 
 @contextmanager

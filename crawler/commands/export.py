@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawler.commands.base import BlocksieveCommand, add_markdown_options, markdown_form
+from crawler.commands.base import BlocksieveCommand, add_form_options, text_form
 from crawler.errors import QueryError
 from crawler.monitoring.files import writable_path
 from crawler.monitoring.progress import ProgressCounter
@@ -29,7 +29,7 @@ from crawler.reading.exports.rows import CHUNK_FORM, ChunkLimits, ExportContent,
 from crawler.storage.database import read_transaction
 from crawler.storage.queries import expect_site
 from crawler.terminal import print_error, print_json, print_line, run_command
-from crawler.visit import MarkdownForm
+from crawler.visit import TextForm
 
 if TYPE_CHECKING:
     import argparse
@@ -77,7 +77,7 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
             help="words that a chunk repeats of the one before; 0 by default",
         )
         parser.add_argument("--unit", choices=_UNITS, default=_UNITS[0], help="of SIZE and N (default: %(default)s)")
-        add_markdown_options(parser)
+        add_form_options(parser)
         parser.add_argument("--since", metavar="CURSOR", help="only rows that are new, changed or gone since an export")
         parser.add_argument("--site", help="only pages of a site: registered domain, host:port, or any URL of it")
         parser.add_argument("--language", metavar="CODE", help="only pages in a language, such as en")
@@ -106,11 +106,11 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
             )
         _expect_whole_export(opts)
         limits = _chunk_limits(opts)
-        markdown = _chosen_form(opts)
+        text_form = _chosen_form(opts)
         # By default Python would exit at once and leave the unfinished file behind.
         signal.signal(signal.SIGTERM, _terminate)
         try:
-            self.exitcode = run_command(lambda: self._export(_Output(args[0], suffix, limits, markdown), opts))
+            self.exitcode = run_command(lambda: self._export(_Output(args[0], suffix, limits, text_form), opts))
         except KeyboardInterrupt:
             print_error("scrapy export: interrupted, nothing was written")
             self.exitcode = _INTERRUPTED
@@ -128,7 +128,7 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
             rows,
             opts.since,
             output.limits,
-            output.markdown,
+            output.text_form,
             ExportForm(opts.form),
             tuple(opts.where),
             opts.job,
@@ -154,12 +154,12 @@ class ExportCommand(BlocksieveCommand, ScrapyCommand):
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """What the arguments and options say of the file; `limits` and `markdown` are those of ExportRequest."""
+    """What the arguments and options say of the file; `limits` and `text_form` are those of ExportRequest."""
 
     name: str
     suffix: str
     limits: ChunkLimits | None
-    markdown: MarkdownForm | None
+    text_form: TextForm | None
 
 
 def _expect_whole_export(opts: argparse.Namespace) -> None:
@@ -169,16 +169,20 @@ def _expect_whole_export(opts: argparse.Namespace) -> None:
             "--since writes rows that are gone too; it does not go with --where, --from, --for dolma or huggingface",
             print_help=False,
         )
-    if opts.job is not None and (opts.chunks is not None or opts.links is not None or opts.no_html):
-        raise UsageError("--from reads the tables of a batch job; --chunks, --links and --no-html need a database")
+    if opts.job is not None and (opts.chunks is not None or opts.links is not None or opts.no_html or opts.text_style):
+        raise UsageError(
+            "--from reads the tables of a batch job; --chunks, --links, --no-html and --text-style need a database"
+        )
 
 
-def _chosen_form(opts: argparse.Namespace) -> MarkdownForm | None:
-    """Return how Markdown is written; None for the default. Raises UsageError."""
-    default = MarkdownForm() if opts.chunks is None else CHUNK_FORM
-    form = markdown_form(opts, default)
+def _chosen_form(opts: argparse.Namespace) -> TextForm | None:
+    """Return how texts are written; None for the default. Raises UsageError."""
+    default = TextForm() if opts.chunks is None else CHUNK_FORM
+    form = text_form(opts, default)
     if form == default:
         return None
+    if form.style != default.style and not (opts.pages and opts.chunks is None):
+        raise UsageError("--text-style is for the column text of pages; it needs --pages", print_help=False)
     if opts.chunks is None and not opts.pages:
         raise UsageError("--links and --no-html are for Markdown; they need --pages or --chunks SIZE", print_help=False)
     if opts.chunks is not None and form.links == "references":

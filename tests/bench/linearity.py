@@ -30,9 +30,9 @@ from timing import garbage_frozen, timed
 from cleaning import METHODS, PageError, clean
 from cleaning.blocks import Page
 from cleaning.leaf_table import read_leaf_table
-from cleaning.structure.markdown import to_markdown
 from cleaning.structure.marks import TextMarks
 from cleaning.structure.reader import read_structure
+from cleaning.structure.writers.markdown import to_markdown
 
 SIZES = (100_000, 1_000_000, 9_900_000)
 _PROSE = "It rained for the ninth day, and the river, which had been low all summer, took the mill's old bridge. "

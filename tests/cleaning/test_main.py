@@ -91,6 +91,7 @@ def test_markdown_and_html_have_the_structure(page):
     cleaned = clean(linked.read_bytes(), "https://a.example/1")
     for arguments, expected in (
         (["markdown"], cleaned.markdown),
+        (["layout"], cleaned.to_text(style="layout") + "\n"),
         (["markdown", "--links", "references", "--images"], cleaned.to_markdown(links="references", images=True)),
         (["html"], cleaned.html),
         (["html", "--links", "none"], cleaned.to_html(links=False)),

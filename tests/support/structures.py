@@ -1,6 +1,6 @@
 """Documents as the texts that tests compare."""
 
-from cleaning.structure.markdown import to_markdown
+from cleaning.structure.writers.markdown import to_markdown
 
 
 def markdown(document, **options):

@@ -19,7 +19,7 @@ from crawler.batch.duplicates.decisions import BLOCKS_PER_TASK, PageComparisonMo
 from crawler.batch.duplicates.minhash import MinHashRules
 from crawler.batch.filters import RecordFilter
 from crawler.batch.masking import MASKS
-from crawler.commands.base import BlocksieveCommand, add_markdown_options, markdown_form, needs_extra
+from crawler.commands.base import BlocksieveCommand, add_form_options, needs_extra, text_form
 from crawler.config.names import set_ours
 from crawler.errors import BatchError, ConfigError
 from crawler.monitoring.exit_status import CANONICAL_STAT
@@ -27,7 +27,7 @@ from crawler.monitoring.progress import StatusLine
 from crawler.reading.conditions import CONDITION_HELP
 from crawler.teaching.site_models import read_model_file
 from crawler.terminal import count_of, make_console, make_table, print_error, print_json, print_line, run_command
-from crawler.visit import MarkdownForm
+from crawler.visit import TextForm
 
 if TYPE_CHECKING:
     import argparse
@@ -110,7 +110,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         add("--base", default="", metavar="URL", help="where the relative paths of a list begin")
         _add_filters(parser)
         _add_text_options(parser)
-        add_markdown_options(parser)
+        add_form_options(parser)
         add("--json", action="store_true", help="print JSON")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -152,9 +152,9 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             from crawler.batch.job import BatchOptions, batch_settings, run_batch  # noqa: PLC0415 — an extra
         assert self.settings is not None
         config = self.config
-        markdown = markdown_form(opts, MarkdownForm())
-        if markdown != MarkdownForm() and not config.structure:
-            raise ConfigError("--links and --no-html are for Markdown, which needs -s STRUCTURE=True")
+        form = text_form(opts, TextForm())
+        if form != TextForm() and not config.structure:
+            raise ConfigError("--links, --no-html and --text-style layout need -s STRUCTURE=True")
         records = RecordFilter.of(opts.host, opts.url, (opts.since, opts.until), opts.type, opts.status)
         masks = tuple(sorted(filter(None, map(str.strip, opts.mask.split(",")))))
         workers = opts.workers
@@ -176,7 +176,7 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             ray_address=opts.ray_address,
             resume=opts.resume,
             blocks_per_task=opts.blocks_per_task,
-            markdown=markdown,
+            text_form=form,
             site_models=models,
             texts=TextRules(opts.quality, masks, opts.phone_region),
             where=opts.where,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from crawler.reading.conditions import RowConditions
     from crawler.reading.exports.rows import Row
-    from crawler.visit import MarkdownForm
+    from crawler.visit import TextForm
 
 _ROWS_PER_WRITE = 1_000
 
@@ -50,9 +50,9 @@ _TEMPORARY_PREFIX, _TEMPORARY_SUFFIX = ".blocksieve-export-", ".part"
 class ExportRequest:
     """An export: the file and its format, the content, the rows, and the cursor to start from (None for all rows).
 
-    The content CHUNKS has `limits`, the others None. `markdown` is how Markdown is written; with None, that of pages is
-    as it is stored, and chunks have no addresses of links. `where` are conditions on the columns, and `folder` is a
-    finished batch job that is read in place of the database; from neither can another export go on.
+    The content CHUNKS has `limits`, the others None. `text_form` is how texts are written; with None, Markdown of
+    pages is as it is stored, and chunks have no addresses of links. `where` are conditions on the columns, and `folder`
+    is a finished batch job that is read in place of the database; from neither can another export go on.
     """
 
     path: Path
@@ -61,7 +61,7 @@ class ExportRequest:
     rows: RowFilter = RowFilter()  # noqa: RUF009 — frozen
     since: str | None = None
     limits: ChunkLimits | None = None
-    markdown: MarkdownForm | None = None
+    text_form: TextForm | None = None
     form: ExportForm = ExportForm.PROGRAMS
     where: tuple[str, ...] = ()
     folder: str | None = None
@@ -95,11 +95,11 @@ def write_export(engine: Engine, request: ExportRequest, report: Callable[[int],
     conditions = read_conditions(request.where, head.kinds)
     with read_transaction(engine) as connection:
         position = database.read_position(connection)
-        cursor = ExportCursor(request.content, request.rows, position, request.limits, request.markdown)
+        cursor = ExportCursor(request.content, request.rows, position, request.limits, request.text_form)
         # A cursor of commits that a power failure undoes would hide those that get their numbers afterwards.
         database.make_durable(engine)
         since = None if request.since is None else cursor.since(request.since)
-        rows = read_rows(connection, request.content, request.rows, since, request.limits, request.markdown)
+        rows = read_rows(connection, request.content, request.rows, since, request.limits, request.text_form)
         head = replace(head, cursor=None if request.where else str(cursor))
         return _write(request, head, _Chosen(rows, head, conditions), report)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from sqlalchemy import select
 from xxhash import xxh32_hexdigest
 
-from cleaning.structure.chunks import Chunker
+from cleaning.structure.writers.chunks import Chunker
 from crawler import urls
 from crawler.errors import ExportError
 from crawler.storage.change_log import Horizon, changed_blocks, changed_pages
@@ -28,7 +28,7 @@ from crawler.storage.tables import (
     page_text,
     placed_block,
 )
-from crawler.visit import MarkdownForm
+from crawler.visit import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sqlalchemy import CompoundSelect, FromClause, Select
     from sqlalchemy.engine import Connection, RowMapping
 
+    from cleaning.structure.nodes import StructureNode
     from crawler.storage.database import DatabasePosition
 
 EXPORT_VERSION = 1
@@ -121,7 +122,7 @@ EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
         ExportColumn("first_seen", "timestamp", "when the page was first visited, in UTC"),
         ExportColumn("blocks", "int32", "number of its blocks and sightings, without boilerplate"),
         ExportColumn("words", "int32", "number of words in them"),
-        ExportColumn("text", "string", "their texts in reading order, one a line"),
+        ExportColumn("text", "string", "their texts in reading order, one a line, or as `--text-style` says"),
         ExportColumn("markdown", "string", "the main text as Markdown, with boilerplate; null without `STRUCTURE`"),
         ExportColumn(
             "headline", "string", "the heading that the page shows; null if it has none, or before its next visit"
@@ -175,7 +176,7 @@ class ChunkLimits:
     unit: Literal["words", "characters"] = "words"
 
 
-CHUNK_FORM = MarkdownForm(links=False)
+CHUNK_FORM = TextForm(links=False)
 """How chunks are written if no option says so."""
 
 
@@ -187,7 +188,7 @@ class ExportCursor:
     rows: RowFilter
     position: DatabasePosition
     limits: ChunkLimits | None = None
-    markdown: MarkdownForm | None = None
+    text_form: TextForm | None = None
 
     def __str__(self) -> str:
         horizon = self.position.horizon
@@ -224,7 +225,8 @@ class ExportCursor:
         if body[1] != self.content or body[3] != self._selection:
             raise ExportError(
                 f"--since is a cursor of an export of {body[1]}, made with other options than these; use the same "
-                "--pages, --blocks or --chunks, --links, --no-html, --site and --language, or export without --since"
+                "--pages, --blocks or --chunks, --links, --no-html, --text-style, --site and --language, or export "
+                "without --since"
             )
         horizon = Horizon(int(body[4]), tuple(int(number) for number in body[5].split(".") if number))
         if horizon.following > self.position.horizon.following:
@@ -236,7 +238,7 @@ class ExportCursor:
 
     @property
     def _selection(self) -> str:
-        options = "".join(f" {option}" for option in (self.limits, self.markdown) if option is not None)
+        options = "".join(f" {option}" for option in (self.limits, self.text_form) if option is not None)
         return xxh32_hexdigest(f"{self.rows.site!r} {self.rows.language!r}{options}".encode())
 
 
@@ -246,14 +248,14 @@ def read_rows(
     rows: RowFilter,
     since: Horizon | None = None,
     limits: ChunkLimits | None = None,
-    markdown: MarkdownForm | None = None,
+    text_form: TextForm | None = None,
 ) -> Iterator[Row]:
     """Yield the rows of the database state that the connection sees, in order of their ids.
 
     With `since`, yield only the rows that differ from that earlier state: of a page that differs all chunks. A row that
-    is gone has only an id. Raises ExportError for chunks and `markdown` if no page has a structure.
+    is gone has only an id. Raises ExportError for chunks and `text_form` if no page has a structure.
     """
-    source = _row_source(connection, content, rows, limits, markdown)
+    source = _row_source(connection, content, rows, limits, text_form)
     return _all_rows(source) if since is None else _changed_rows(connection, source, content, since)
 
 
@@ -262,20 +264,20 @@ def _row_source(
     content: ExportContent,
     rows: RowFilter,
     limits: ChunkLimits | None,
-    markdown: MarkdownForm | None,
+    text_form: TextForm | None,
 ) -> _RowSource:
     if content is ExportContent.BLOCKS:
         return _BlockRows(connection, rows)
-    if limits is None and markdown is None:
+    if limits is None and text_form is None:
         return _PageRows(connection, rows)
     if connection.scalar(select(page_structure.c.page_id).limit(1)) is None:
         raise ExportError(
-            "no stored page has a structure, which --chunks, --links and --no-html need; crawl with "
+            "no stored page has a structure, which --chunks, --links, --no-html and --text-style need; crawl with "
             "-s STRUCTURE=True, or run `scrapy reclean -s STRUCTURE=True` once"
         )
     if limits is None:
-        return _PageRows(connection, rows, markdown)
-    return _ChunkRows(connection, rows, limits, markdown or CHUNK_FORM)
+        return _PageRows(connection, rows, text_form)
+    return _ChunkRows(connection, rows, limits, text_form or CHUNK_FORM)
 
 
 def _all_rows(source: _RowSource) -> Iterator[Row]:
@@ -343,15 +345,15 @@ class _BlockRows:
 class _PageRows:
     """Reads the pages that have a text. Pages that are retired, or all boilerplate, have none.
 
-    Without `markdown`, Markdown is as it is stored.
+    Without `text_form`, Markdown is as it is stored and a text has a block a line.
     """
 
     batch_size = _PAGES_PER_BATCH
     content = ExportContent.PAGES
 
-    def __init__(self, connection: Connection, rows: RowFilter, markdown: MarkdownForm | None = None) -> None:
+    def __init__(self, connection: Connection, rows: RowFilter, text_form: TextForm | None = None) -> None:
         self._connection = connection
-        self._markdown = markdown
+        self._text_form = text_form
         self._names = [column.name for column in EXPORT_COLUMNS[self.content][_ID_COLUMNS - 1 :]]
         columns = [page.c[name] for name in self._names if name in page.c]
         self._select = rows.of(select(*columns), page).order_by(page.c.id)
@@ -371,10 +373,9 @@ class _PageRows:
         added = select(page.c.id, change_log.c.added).join(change_log, change_log.c.page_id == page.c.id, isouter=True)
         return {row.id: row.added or 0 for row in self._connection.execute(added.where(page.c.id.in_(ids)))}
 
-    def _read_markdown(self, ids: Sequence[int]) -> dict[int, str]:
-        if self._markdown is not None:
-            nodes = read_structure_nodes(self._connection, ids)
-            return {page_id: self._markdown.write(document) for page_id, document in nodes.items()}
+    def _read_markdown(self, ids: Sequence[int], documents: Mapping[int, StructureNode]) -> dict[int, str]:
+        if self._text_form is not None:
+            return {page_id: self._text_form.write(document) for page_id, document in documents.items()}
         columns = select(page_structure.c.page_id, page_structure.c.markdown)
         return {row[0]: row[1] for row in self._connection.execute(columns.where(page_structure.c.page_id.in_(ids)))}
 
@@ -390,14 +391,15 @@ class _PageRows:
             .where(page_text.c.page_id.in_(list(described)))
             .order_by(page_text.c.page_id, page_text.c.position)
         )
-        markdown = self._read_markdown(list(described))
+        documents = {} if self._text_form is None else read_structure_nodes(self._connection, list(described))
+        markdown = self._read_markdown(list(described), documents)
         names = self._read_names(list(described))
         for page_id, text_rows in groupby(_stream_rows(self._connection, texts), key=lambda row: row[0]):
             blocks = list(text_rows)
             own = {
                 "blocks": len(blocks),
                 "words": sum(row[1] for row in blocks),
-                "text": "\n".join(row[2] for row in blocks),
+                "text": (self._text_form or TextForm()).write_text(documents.get(page_id), [row[2] for row in blocks]),
                 "markdown": markdown.get(page_id),
             }
             yield self._row({**_NO_NAMES, **described[page_id], **names.get(page_id, {}), **own})
@@ -411,7 +413,7 @@ class _ChunkRows(_PageRows):
 
     content = ExportContent.CHUNKS
 
-    def __init__(self, connection: Connection, rows: RowFilter, limits: ChunkLimits, form: MarkdownForm) -> None:
+    def __init__(self, connection: Connection, rows: RowFilter, limits: ChunkLimits, form: TextForm) -> None:
         super().__init__(connection, rows)
         self._form = form
         self._select = self._select.where(page.c.id.in_(select(page_structure.c.page_id)))

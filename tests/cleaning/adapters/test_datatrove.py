@@ -20,6 +20,7 @@ def test_the_shown_pipeline_of_datatrove(run_example, tmp_path):
     assert [record["text"] for record in written] == [clean(PAGE, favour="precision").text] * 2
     assert [record["metadata"]["url"] for record in written] == [f"{URL}/0", f"{URL}/2"]
     assert extractor(markdown=True).extract(PAGE) == clean(PAGE).markdown
+    assert extractor(text_style="layout").extract(PAGE) == clean(PAGE).to_text(style="layout")
     with pytest.raises(OptionError, match="unknown option 'favor'"):
         extractor(favor="recall")
 

@@ -46,6 +46,7 @@ def test_the_formats_are_those_of_a_cleaned_page():
     page = clean(PAGE, URL, comments=True)
     assert extract(PAGE, URL, output_format="markdown") == page.to_markdown(links=False)
     assert extract(PAGE, URL, include_formatting=True) == page.to_markdown(links=False)
+    assert extract(PAGE, URL, text_style="layout") == page.to_text(style="layout")
     assert "](https://a.example/damage)" in extract(PAGE, URL, include_links=True)
     assert extract(PAGE, URL, output_format="html", include_links=True) == page.html
     assert json.loads(extract(PAGE, URL, output_format="json")) == {"text": page.text}

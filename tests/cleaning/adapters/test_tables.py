@@ -26,6 +26,7 @@ def test_a_batch_has_a_row_for_each_page_and_keeps_its_columns():
     assert columns["own"].tolist() == [0, 1, 2]
     assert columns["text"].tolist() == [clean(PAGE, URL).text, "", ""]
     assert columns["markdown"][0] == clean(PAGE, URL).markdown
+    assert clean_batch(batch(), text_style="layout")["text"][0] == clean(PAGE, URL).to_text(style="layout")
     page = clean(PAGE, URL)
     told = tuple(columns[name][0] for name in ("title", "published", "language", "type"))
     assert told == ("Storm closes the harbour", "2026-03-01", "en", page.type)

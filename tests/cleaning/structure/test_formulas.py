@@ -3,7 +3,7 @@
 import pytest
 from markdown_it import MarkdownIt
 
-from cleaning.structure.markdown import to_markdown
+from cleaning.structure.writers.markdown import to_markdown
 
 MATHML = "<math>{}</math>"
 KATEX = (

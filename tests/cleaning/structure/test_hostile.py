@@ -7,13 +7,13 @@ from calls import count_calls
 from cleaning import PageError, parse
 from cleaning._native import load_compiled
 from cleaning.leaves import walk
-from cleaning.structure.chunks import Chunker
-from cleaning.structure.fragment import to_html
-from cleaning.structure.markdown import to_markdown
 from cleaning.structure.marks import TextMarks
 from cleaning.structure.nodes import MAX_NESTING, NodeType
 from cleaning.structure.places import block_places
 from cleaning.structure.reader import read_structure
+from cleaning.structure.writers.chunks import Chunker
+from cleaning.structure.writers.fragment import to_html
+from cleaning.structure.writers.markdown import to_markdown
 
 KINDS = hostile_pages.KINDS | hostile_pages.STRUCTURE_KINDS
 SMALL_BYTES, TIMES_LARGER = 2_000, 4

@@ -4,9 +4,9 @@ import pytest
 
 from cleaning import Decision, Reason, parse
 from cleaning.leaves import body_of, walk
-from cleaning.structure.markdown import to_markdown
 from cleaning.structure.marks import marks_of_decisions
 from cleaning.structure.quotes import _names_speaker, find_quotes
+from cleaning.structure.writers.markdown import to_markdown
 
 # What each program wrote, by its name; WHO says BODY.
 FORUMS = {

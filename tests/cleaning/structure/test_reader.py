@@ -3,7 +3,7 @@
 import pytest
 from structures import markdown
 
-from cleaning.structure.markdown import to_markdown
+from cleaning.structure.writers.markdown import to_markdown
 
 
 @pytest.mark.parametrize(

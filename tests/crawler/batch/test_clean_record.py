@@ -10,7 +10,7 @@ from cleaning import clean
 from cleaning.page_fingerprint import Fingerprinter
 from crawler.batch.clean_record import RecordCleaner, RecordToClean
 from crawler.urls import url_key
-from crawler.visit import MarkdownForm, Outcome
+from crawler.visit import Outcome, TextForm
 
 URL = "https://a.example/1"
 PAGE = article("Storm", paragraph(1), paragraph(2), paragraph(1))
@@ -19,7 +19,7 @@ HTML = ("Content-Type", "text/html; charset=utf-8")
 
 @pytest.fixture(scope="module")
 def cleaner():
-    return RecordCleaner(settings(), MarkdownForm())
+    return RecordCleaner(settings(), TextForm())
 
 
 def record(body=PAGE, *headers, status=200):

@@ -98,6 +98,12 @@ def test_markdown_of_pages_is_written_as_the_options_say(scrapy, tmp_path):
         assert row["markdown"] == cleaned.to_markdown(links=form, html=False)
 
 
+def test_a_text_style_is_for_pages(scrapy):
+    refused = scrapy("export", "out.jsonl", "--text-style", "layout")
+    assert "it needs --pages" in refused.stderr
+    assert refused.returncode
+
+
 @pytest.mark.parametrize("out", [[], ["out.xls"], ["out"], ["a.csv", "b.csv"], ["-"], ["/dev/stdout"]])
 def test_out_must_be_one_file_of_a_known_format(out):
     with pytest.raises(UsageError, match=r"it takes one file whose name ends in .parquet, .jsonl, .jsonl.gz, .csv"):

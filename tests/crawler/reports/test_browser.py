@@ -9,10 +9,10 @@ from playwright.sync_api import sync_playwright
 
 from cleaning import parse
 from cleaning.leaves import walk
-from cleaning.structure.fragment import to_html
-from cleaning.structure.markdown import to_markdown
 from cleaning.structure.marks import TextMarks
 from cleaning.structure.reader import read_structure
+from cleaning.structure.writers.fragment import to_html
+from cleaning.structure.writers.markdown import to_markdown
 from crawler.reports.comparison import compared_page
 from crawler.reports.explain import explain
 from crawler.reports.explanation import explanation_page

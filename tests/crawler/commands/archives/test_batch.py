@@ -28,17 +28,25 @@ def test_an_archive_becomes_tables_and_then_rows(scrapy, tmp_path):
 
 
 @pytest.mark.slow
-def test_markdown_is_written_as_the_options_say(scrapy, tmp_path):
+def test_texts_are_written_as_the_options_say(scrapy, tmp_path):
     page = article("Mills", f'{paragraph("mill")} See <a href="/wind">the windmills</a>.', paragraph("water"))
     write_warc(tmp_path / "a.warc.gz", [("https://a.example/1", page)])
     arguments = ["batch", "a.warc.gz", "--out", "out", "--workers", "1", "-s", "STRUCTURE=True"]
-    done = scrapy(*arguments, "--links", "none", "--no-html")
+    done = scrapy(*arguments, "--links", "none", "--no-html", "--text-style", "layout")
     assert done.returncode == 0, done.stderr
     (row,) = parquet.read_table(tmp_path / "out" / "pages").to_pylist()
     cleaned = clean(page, "https://a.example/1")
     assert row["markdown"] == cleaned.to_markdown(links=False, html=False) != cleaned.markdown
+    assert row["text"] == cleaned.to_text(style="layout") == f"Mills\n{cleaned.text}"
     resumed = scrapy(*arguments, "--resume")
-    assert "holds a job with markdown {'html': False, 'links': False}" in resumed.stderr
+    assert "holds a job with text_form {'html': False, 'links': False, 'style': 'layout'}" in resumed.stderr
+
+
+def test_a_layout_needs_the_structure(scrapy, tmp_path):
+    (tmp_path / "a.warc").write_bytes(b"")
+    refused = scrapy("batch", "a.warc", "--out", "out", "--text-style", "layout")
+    assert "--text-style layout need -s STRUCTURE=True" in refused.stderr
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
@@ -63,7 +71,7 @@ def test_inputs_that_cannot_be_read_are_counted_and_none_at_all_is_a_failure(scr
         (["a.warc", "--out", "out", "--blocks-per-task", "0"], "--blocks-per-task is 0; it takes a number from 1 on"),
         (
             ["a.warc", "--out", "out", "--links", "none"],
-            "--links and --no-html are for Markdown, which needs -s STRUCTURE",
+            "--links, --no-html and --text-style layout need -s STRUCTURE",
         ),
         (["a.warc", "--out", "out", "--ray-address", "auto"], "--ray-address needs --engine ray"),
         (["a.warc", "--out", "out"], "the input 'a.warc' does not exist"),

@@ -14,7 +14,7 @@ from crawler.storage import schema
 from crawler.storage.database import opened_engine, read_position, read_transaction
 from crawler.storage.prune import PruneSelection, prune_pages
 from crawler.storage.store import Store
-from crawler.visit import MarkdownForm
+from crawler.visit import TextForm
 
 
 def save(engine, *visits):
@@ -68,7 +68,7 @@ def test_chunks_need_a_structure(write):
         write(content=ExportContent.CHUNKS, limits=ChunkLimits(50))
 
 
-FORM = MarkdownForm(links=False, html=False)
+FORM = TextForm(links=False, html=False)
 BROKEN_CELL = STRUCTURED.replace("<td>9.00", "<td>9.00<br>in cash")
 
 
@@ -81,14 +81,27 @@ def test_markdown_is_written_as_the_options_say(write, engine):
     assert by_url[page.url] == cleaned.markdown
     assert "](" in cleaned.markdown
     assert "<br>" in cleaned.markdown
-    later, path = write("plain.jsonl", content=ExportContent.PAGES, markdown=FORM)
+    later, path = write("plain.jsonl", content=ExportContent.PAGES, text_form=FORM)
     plain = {line["url"]: line["markdown"] for line in lines(path)}
     assert plain == by_url | {page.url: cleaned.to_markdown(links=False, html=False)}
     assert "](" not in plain[page.url]
     assert "<br>" not in plain[page.url]
-    assert write("none.jsonl", content=ExportContent.PAGES, markdown=FORM, since=later.cursor)[0].rows == 0
+    assert write("none.jsonl", content=ExportContent.PAGES, text_form=FORM, since=later.cursor)[0].rows == 0
     with pytest.raises(ExportError, match="other options"):
-        write("other.jsonl", content=ExportContent.PAGES, markdown=FORM, since=first.cursor)
+        write("other.jsonl", content=ExportContent.PAGES, text_form=FORM, since=first.cursor)
+
+
+def test_texts_of_pages_keep_their_layout_if_the_form_says_so(write, engine):
+    page = visit(1, BROKEN_CELL, structure=True)
+    save(engine, page, visit(2))
+    texts = {}
+    for style in ("blocks", "layout"):
+        _, path = write(f"{style}.jsonl", content=ExportContent.PAGES, text_form=TextForm(style=style))
+        texts[style] = {line["url"]: line["text"] for line in lines(path)}
+    cleaned = page.page.cleaned
+    assert texts["blocks"][page.url] == cleaned.text
+    assert texts["layout"] == texts["blocks"] | {page.url: cleaned.to_text(style="layout")}
+    assert " | " in texts["layout"][page.url]
 
 
 def test_chunks_are_written_as_the_options_say(write, engine):
@@ -96,18 +109,18 @@ def test_chunks_are_written_as_the_options_say(write, engine):
     save(engine, page)
     options = {"content": ExportContent.CHUNKS, "limits": ChunkLimits(50)}
     cleaned = page.page.cleaned
-    for form, links in ((None, False), (MarkdownForm(), True)):
-        _, path = write("chunks.jsonl", markdown=form, **options)
+    for form, links in ((None, False), (TextForm(), True)):
+        _, path = write("chunks.jsonl", text_form=form, **options)
         assert [line["text"] for line in lines(path)] == [chunk.text for chunk in cleaned.chunks(50, links=links)]
-    _, path = write("plain.jsonl", markdown=FORM, **options)
+    _, path = write("plain.jsonl", text_form=FORM, **options)
     texts = "".join(line["text"] for line in lines(path))
     assert "in cash" in texts
     assert "<br>" not in texts
 
 
 def test_a_form_of_markdown_needs_a_structure(write):
-    with pytest.raises(ExportError, match="--links and --no-html need; crawl with -s STRUCTURE=True"):
-        write(content=ExportContent.PAGES, markdown=FORM)
+    with pytest.raises(ExportError, match="--no-html and --text-style need; crawl with -s STRUCTURE=True"):
+        write(content=ExportContent.PAGES, text_form=FORM)
 
 
 def lines(path):

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from cleaning import OptionError
-from cleaning.structure.markdown import MarkdownWriter, to_markdown
 from cleaning.structure.nodes import NodeType, StructureNode
+from cleaning.structure.writers.markdown import MarkdownWriter, to_markdown
 
 PARSER = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
 FORMATS = (NodeType.STRONG, NodeType.EMPHASIS, NodeType.DELETED)

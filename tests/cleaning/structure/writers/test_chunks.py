@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cleaning import OptionError
-from cleaning.structure.chunks import Chunker
+from cleaning.structure.writers.chunks import Chunker
 
 
 def chunks(document, size, overlap=0, unit="words"):

@@ -3,7 +3,7 @@
 import pytest
 from lxml import html
 
-from cleaning.structure.fragment import ATTRIBUTES, TAGS, to_html
+from cleaning.structure.writers.fragment import ATTRIBUTES, TAGS, to_html
 
 ATTACKS = [
     "<p>a<script>alert(1)</script><img src=x onerror=alert(1)><svg onload=alert(1)></svg>b</p>",

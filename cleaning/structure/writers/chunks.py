@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from cleaning.errors import OptionError
-from cleaning.structure.markdown import markdown_writer
 from cleaning.structure.nodes import NodeType, StructureNode, plain_text
+from cleaning.structure.writers.markdown import markdown_writer
 from cleaning.terms import count_words
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""What a document is written as: Markdown, an HTML fragment, plain text, chunks."""
