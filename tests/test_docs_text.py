@@ -168,7 +168,7 @@ def test_the_views_have_the_columns_of_the_tables_in_the_page(engine):
 
 def test_the_tables_have_the_columns_that_the_page_names(engine):
     rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| (`.+) \|$", DATABASE, re.MULTILINE)
-    assert len(rows) == 24
+    assert len(rows) == 25
     for table, columns in rows:
         known = {column["name"] for column in inspect(engine).get_columns(table)}
         assert set(re.findall(r"`(\w+)`", columns)) - {"block"} <= known, table

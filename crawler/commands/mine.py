@@ -75,7 +75,7 @@ class MineCommand(BlocksieveCommand, ScrapyCommand):
         add("--recent-weeks", type=int, metavar="N", help="trends: the last of them, which are compared (1)")
         add("--until", metavar="DATE", help="trends: a day of the last week (default: the latest document's)")
         add("--limit", type=int, metavar="N", help="patterns, trends: longest list (20)")
-        add("--store", metavar="NAME", help="classify, cluster: label the pages of the database, for search --label")
+        add("--store", metavar="NAME", help="classify, cluster: label the pages or blocks, for search --label")
         add("--html", metavar="REPORT", help="write an HTML page with pictures")
         add("--out", metavar="ROWS", help=f"write a row for each document, to {', '.join(_OUT_SUFFIXES)}")
         add("--json", action="store_true", help="print JSON")
@@ -88,8 +88,8 @@ class MineCommand(BlocksieveCommand, ScrapyCommand):
         self._expect_options(args[0], opts)
         if opts.export and (opts.unit or opts.site or opts.language):
             raise UsageError("--unit, --site and --language are for a database, not for --from", print_help=False)
-        if opts.store and (args[0] not in _LABELLING or opts.export or opts.unit == "blocks"):
-            raise UsageError("--store is for the classes or clusters of the database's pages", print_help=False)
+        if opts.store and (args[0] not in _LABELLING or opts.export):
+            raise UsageError("--store is for the classes or clusters of a database", print_help=False)
         if opts.out and not opts.out.lower().endswith(_OUT_SUFFIXES):
             raise UsageError(f"--out is {opts.out!r}; it must end in {', '.join(_OUT_SUFFIXES)}", print_help=False)
         try:
@@ -120,8 +120,9 @@ class MineCommand(BlocksieveCommand, ScrapyCommand):
         result = _mine(task)(counts, **arguments)
         if opts.store:
             with self.database() as engine:
-                stored = labels.store_labels(engine, opts.store, result)
-            print_error(f"labelled {count_of(stored, 'page')} as {opts.store}; scrapy search --label finds them")
+                stored = labels.store_labels(engine, opts.store, result, opts.unit or "pages")
+            unit = "block" if opts.unit == "blocks" else "page"
+            print_error(f"labelled {count_of(stored, unit)} as {opts.store}; scrapy search --label finds them")
         if opts.html:
             results.write_report(result, counts, Path(opts.html), opts.export or self._source(opts))
         if out is not None:

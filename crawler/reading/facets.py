@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, select
 
 from crawler.reading.search_filters import TITLE_KIND
-from crawler.storage.tables import batched, block, page, page_label
+from crawler.storage.tables import batched, block, block_label, page, page_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,12 +33,13 @@ _SELECT_PAGES = select(
     page.c.id, page.c.site, page.c.section, page.c.language, page.c.published, page.c.first_seen
 ).where(page.c.id.in_(_BOUND_IDS))
 _SELECT_LABELS = select(page_label.c.name, page_label.c.value).where(page_label.c.page_id.in_(_BOUND_IDS))
+_SELECT_TEXT_LABELS = select(block_label.c.name, block_label.c.value).where(block_label.c.block_id.in_(_BOUND_IDS))
 _SELECT_KINDS = select(block.c.id, block.c.kind).where(block.c.id.in_(_BOUND_IDS))
 
 
 @dataclass(frozen=True, slots=True)
 class FacetValue:
-    """A value of a facet, and the number of pages that have it; of the facet `kind`, the number of texts."""
+    """A value of a facet, and the number of pages that have it; for a kind or a label of texts, of texts."""
 
     value: str
     count: int
@@ -84,7 +85,7 @@ def count_matches(connection: Connection, criteria: PageCriteria, ids: Sequence[
         for row in connection.execute(_SELECT_PAGES, {"ids": batch})
     ]
     facets = [_page_facet(name, rows) for name in _PAGE_FACETS]
-    labels = _label_facet(connection, [row.id for row in rows])
+    labels = _label_facet(connection, [row.id for row in rows], text_ids)
     facets += [_age_facet(rows, today), _kind_facet(connection, text_ids), labels]
     complete = len(ids) <= COUNTED_TEXTS and len(places) < _COUNTED_PLACES
     return SearchCounts(len(text_ids), len(rows), complete, tuple(facet for facet in facets if facet.values))
@@ -108,10 +109,13 @@ def _kind_facet(connection: Connection, text_ids: Sequence[int]) -> Facet:
     return _facet("kind", +kinds)
 
 
-def _label_facet(connection: Connection, page_ids: Sequence[int]) -> Facet:
+def _label_facet(connection: Connection, page_ids: Sequence[int], text_ids: Sequence[int]) -> Facet:
+    """Return how many pages, or texts, have each label."""
     labels: Counter[str] = Counter()
-    for batch in batched(page_ids):
-        labels.update(f"{row.name}={row.value}" for row in connection.execute(_SELECT_LABELS, {"ids": batch}))
+    own_texts = [number for number in text_ids if number > 0]
+    for statement, ids in ((_SELECT_LABELS, page_ids), (_SELECT_TEXT_LABELS, own_texts)):
+        for batch in batched(ids):
+            labels.update(f"{row.name}={row.value}" for row in connection.execute(statement, {"ids": batch}))
     return _facet("label", labels)
 
 

@@ -175,12 +175,12 @@ def _search(
     parsed = query if isinstance(query, Query) else parse_query(query)
     matcher = _MATCHERS[connection.dialect.name]
     criteria = PageCriteria.of(filters, _title_condition(matcher, parsed))
-    of_kind = filters.kind_condition(matcher.block_id)
+    of_text = filters.text_condition(matcher.block_id)
     pages = _RankedPages(connection, parsed, criteria, limit)
     read = 0
     most = limit * _BLOCKS_PER_PAGE
     ranking = max(most, least)
-    ranked = best_blocks(connection, parsed, rank, criteria, ranking, of_kind)
+    ranked = best_blocks(connection, parsed, rank, criteria, ranking, of_text)
     while True:
         pages.add(ranked[read:most], is_priority=rank is Rank.PRIORITY)
         are_all_ranked = len(ranked) < ranking
@@ -190,7 +190,7 @@ def _search(
         most *= _GROWTH
         if most > ranking and not are_all_ranked:
             ranking = most
-            ranked = best_blocks(connection, parsed, rank, criteria, ranking, of_kind)
+            ranked = best_blocks(connection, parsed, rank, criteria, ranking, of_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +323,7 @@ _VECTOR = "array_to_tsvector(string_to_array(btrim(tokens), '  '))"
 
 
 def best_blocks(
-    connection: Connection, query: Query, rank: Rank, criteria: PageCriteria, most: int, of_kind: SqlText | None = None
+    connection: Connection, query: Query, rank: Rank, criteria: PageCriteria, most: int, of_text: SqlText | None = None
 ) -> list[tuple[int, float]]:
     """Return the ids and ranks of at most `most` matching blocks and titles, the best first.
 
@@ -338,9 +338,9 @@ def best_blocks(
     if only_titles:
         sql += f" AND {matching.block_id} < 0"
     values = {**ranked.values, **criteria.values, "most": most}
-    if of_kind is not None:
-        sql += f" AND {of_kind.sql}"
-        values |= of_kind.values
+    if of_text is not None:
+        sql += f" AND {of_text.sql}"
+        values |= of_text.values
     if criteria.conditions:
         sql += f" AND {criteria.condition(matching.block_id)}"
     rows = connection.execute(criteria.bound(f"{sql} ORDER BY 2 DESC, 1 LIMIT :most"), values)

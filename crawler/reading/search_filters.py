@@ -75,11 +75,16 @@ _SHOWN_ON_A_PAGE = """
 )
 """
 
+_LABELLED_PAGES, _LABELLED_BLOCKS = (
+    f"FROM {table} WHERE name = :label_name AND value = :label" for table in ("page_label", "block_label")
+)
+
 _PAGE_CRITERIA = {
     "site": "page.site = :site",
     "section": "page.section = :section",
     "language": "page.language = :language",
-    "label": "page.id IN (SELECT page_id FROM page_label WHERE name = :label_name AND value = :label)",
+    # A label of blocks says nothing of pages: `SearchFilters.text_condition` reads it.
+    "label": f"(page.id IN (SELECT page_id {_LABELLED_PAGES}) OR EXISTS (SELECT 1 {_LABELLED_BLOCKS}))",
     "since": "(page.published >= :day OR page.published IS NULL AND page.first_seen >= :since)",
 }
 
@@ -98,8 +103,8 @@ class SearchFilters:
 
     `section` is the section that the page states, `language` a code such as "en". `since` is the earliest day of
     publication; for a page without one, the earliest day (UTC) on which it was first seen. `kind` restricts the texts
-    themselves: one of SEARCH_KINDS. `label` is the name and value of a label that `scrapy mine --store` gave, as
-    `topic=3 gas energy price`.
+    themselves: one of SEARCH_KINDS. `label` is the name and value of a label that `scrapy mine --store` gave
+    to pages or to the texts themselves, as `topic=3 gas energy price`.
     """
 
     site: str | None = None
@@ -146,14 +151,19 @@ class SearchFilters:
         """The SQL conditions of the criteria on a page."""
         return [_PAGE_CRITERIA[name] for name in self.values if name in _PAGE_CRITERIA]
 
-    def kind_condition(self, block_id: str) -> SqlText | None:
-        """Return the condition that the text with an id of the index is of the kind; None if every kind is searched."""
-        if self.kind is None:
-            return None
+    def text_condition(self, block_id: str) -> SqlText | None:
+        """Return the condition on the text with an id of the index: its kind, its own label; None if there is none."""
+        conditions, values = [], {}
         if self.kind == TITLE_KIND:
-            return SqlText(f"{block_id} < 0", {})
-        of_kind = f"SELECT 1 FROM block WHERE block.id = {block_id} AND block.kind = :kind"  # noqa: S608 — a column
-        return SqlText(f"EXISTS ({of_kind})", {"kind": self.kind})
+            conditions.append(f"{block_id} < 0")
+        elif self.kind is not None:
+            of_kind = f"SELECT 1 FROM block WHERE block.id = {block_id} AND block.kind = :kind"  # noqa: S608 — a column
+            conditions.append(f"EXISTS ({of_kind})")
+            values["kind"] = self.kind
+        if self.label is not None:
+            labelled = f"SELECT block_id {_LABELLED_BLOCKS}"
+            conditions.append(f"({block_id} IN ({labelled}) OR NOT EXISTS ({labelled}))")
+        return SqlText(" AND ".join(conditions), values) if conditions else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -495,21 +495,27 @@ site_model = Table(
     _required("reader", Text),
 )
 
-# The class or cluster that mining gave to a page, `value`, under the name of the label; `score` is its confidence or
-# similarity. The rows of a deleted page are deleted with it.
-page_label = Table(
-    "page_label",
-    metadata,
-    _required("name", Key, primary_key=True),
-    _required(
-        "page_id", Id, ForeignKey("page.id", ondelete="CASCADE"), primary_key=True, autoincrement=False, index=True
-    ),
-    _required("value", Key),
-    _required("score", Float),
-    _required("labelled", UtcDateTime),
-    Index("ix_page_label_value", "name", "value"),
-    sqlite_with_rowid=False,
-)
+
+# The class or cluster that mining gave to a page or a block, `value`, under the name of the label; `score` is its
+# confidence or similarity. A name has labels of pages or of blocks, not of both. The rows of a deleted page or block
+# are deleted with it.
+def _label_table(unit: str) -> Table:
+    parent = ForeignKey(f"{unit}.id", ondelete="CASCADE")
+    return Table(
+        f"{unit}_label",
+        metadata,
+        _required("name", Key, primary_key=True),
+        _required(f"{unit}_id", Id, parent, primary_key=True, autoincrement=False, index=True),
+        _required("value", Key),
+        _required("score", Float),
+        _required("labelled", UtcDateTime),
+        Index(f"ix_{unit}_label_value", "name", "value"),
+        sqlite_with_rowid=False,
+    )
+
+
+page_label = _label_table("page")
+block_label = _label_table("block")
 
 # The number of pages of a site that show a text now. Texts without terms are not counted.
 document_frequency = Table(

@@ -721,7 +721,7 @@ class SearchQuestion(PagedQuestion, frozen=True):
     since: Annotated[str, Meta(max_length=10, description="a day, as 2026-05-01")] = ""
     kind: Annotated[str, Meta(max_length=20, description="the kind of text, such as heading or title")] = ""
     label: Annotated[
-        str, Meta(max_length=300, description="a label that mining gave to the page, as topic=politics")
+        str, Meta(max_length=300, description="a label that mining gave to the page or text, as topic=politics")
     ] = ""
     like: Annotated[
         RowNumber | None, Meta(description="the number of a block: pages with texts like it, the most similar first")

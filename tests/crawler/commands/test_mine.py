@@ -57,6 +57,10 @@ def test_pages_are_labelled_and_found_by_their_labels(scrapy, url):
     assert labelled.stderr == "labelled 24 pages as topic; scrapy search --label finds them\n"
     answer = scrapy("search", "town", "--label", "topic=garden", "--limit", "50", "--format", "json", **own)
     assert {page["section"] for page in json.loads(answer.stdout)} == {"garden"}
+    labelled = scrapy("mine", "cluster", "--clusters", "2", "--unit", "blocks", "--store", "topic", **own)
+    assert " blocks as topic; scrapy search --label finds them" in labelled.stderr
+    answer = scrapy("search", "town", "--label", "topic=garden", "--limit", "50", "--format", "json", **own)
+    assert answer.stdout.strip() in {"", "[]"}
     assert "it takes NAME=VALUE" in scrapy("search", "town", "--label", "garden", **own).stderr
 
 
@@ -79,9 +83,8 @@ def test_every_task_prints_its_tables(scrapy, url):
         (["trends", "--until", "yesterday"], 2, "--until is 'yesterday'"),
         (["cluster", "--out", "rows.xml"], 2, "it must end in .csv, .jsonl, .parquet"),
         (["cluster", "--from", "a.csv", "--site", "x.example"], 2, "are for a database, not for --from"),
-        (["trends", "--store", "x"], 2, "--store is for the classes or clusters of the database's pages"),
+        (["trends", "--store", "x"], 2, "--store is for the classes or clusters of a database"),
         (["cluster", "--store", "x", "--from", "a.csv"], 2, "--store is for the classes or clusters"),
-        (["cluster", "--store", "x", "--unit", "blocks"], 2, "--store is for the classes or clusters"),
         (["cluster", "--from", "none.csv"], 1, "'none.csv' cannot be read to its end"),
         (["cluster"], 1, "there is no database at"),
     ],

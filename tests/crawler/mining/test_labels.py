@@ -14,7 +14,7 @@ from crawler.storage.database import opened_engine, read_transaction
 from crawler.storage.prune import PruneSelection, prune_pages
 from crawler.storage.schema import prepare_schema
 from crawler.storage.store import Store
-from crawler.storage.tables import page_label
+from crawler.storage.tables import block, block_label, page_label
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -69,6 +69,27 @@ def test_search_finds_pages_by_their_label_and_counts_them(engine, counts):
     (facet,) = [facet for facet in counted.counts.facets if facet.name == "label"]
     assert [entry.value for entry in facet.values] == [f"topic={value}"]
     assert facet.values[0].count == counted.counts.pages
+
+
+def test_a_label_of_blocks_restricts_a_search_to_them(engine, counts):
+    store_labels(engine, "topic", cluster(counts, 4))
+    with engine.connect() as connection:
+        texts = set(connection.scalars(select(block.c.id)))
+    mined = {document.id for document in counts.documents}
+    assert store_labels(engine, "topic", classify(counts), "blocks") == len(texts & mined)
+    assert stored(engine) == []
+    filters = SearchFilters.of(label="topic=news/harbour")
+    with read_transaction(engine) as connection:
+        labelled = set(connection.scalars(select(block_label.c.block_id).where(block_label.c.value == "news/harbour")))
+        everywhere = search_with_counts(connection, "ferry", limit=100)
+        restricted = search_with_counts(connection, "ferry", limit=100, filters=filters)
+    assert 0 < restricted.counts.texts < everywhere.counts.texts  # the titles have no label
+    assert {hit.block_id for page in restricted.pages for hit in page.hits} <= labelled
+    for counted in (everywhere, restricted):
+        (facet,) = [facet for facet in counted.counts.facets if facet.name == "label"]
+        assert [(entry.value, entry.count) for entry in facet.values] == [
+            ("topic=news/harbour", restricted.counts.texts)
+        ]
 
 
 @pytest.mark.parametrize("label", ["", "topic", "=politics", "topic="])

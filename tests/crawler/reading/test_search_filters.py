@@ -18,5 +18,5 @@ def test_an_unknown_kind_names_the_nearest_one():
 
 
 def test_titles_have_no_row_of_a_block():
-    assert SearchFilters(kind="title").kind_condition("block_id").sql == "block_id < 0"
-    assert SearchFilters().kind_condition("block_id") is None
+    assert SearchFilters(kind="title").text_condition("block_id").sql == "block_id < 0"
+    assert SearchFilters().text_condition("block_id") is None

@@ -155,6 +155,7 @@ REVERSALS = {
         *(f"ALTER TABLE site_crawl DROP COLUMN {name}" for name in ("taught", "unlike")),
     ],
     "0014": ["DROP TABLE page_label"],
+    "0015": ["DROP TABLE block_label"],
 }
 
 
