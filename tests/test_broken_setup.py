@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import subprocess
 import sys
 from textwrap import dedent
 
@@ -176,19 +175,6 @@ def test_a_disk_that_is_full_at_the_last_batch_of_a_host_project_fails_its_crawl
     assert full.stderr.splitlines()[-1].startswith("scrapy crawl: the database failed: ")
     assert "'finish_reason': <FinishReason.STORE_FAILED: 'store_failed'>" in full.stderr
     assert "'item_scraped_count': 8" in full.stderr
-
-
-@pytest.mark.parametrize("cleaners", [0, 2])
-def test_no_room_to_unpack_the_language_model_is_said_before_the_crawl(tmp_path, saved_pages, cleaners):
-    settings = 'EXTENSIONS={"full_disk.FullDisk": 1}'
-    (tmp_path / "full_disk.py").write_text(
-        FULL_DISK.replace("        crawler.signals", "        extension.fill()\n        crawler.signals"), "utf-8"
-    )
-    # Not forked from a process that has the model.
-    finished = crawl(tmp_path, saved_pages, settings, f"CLEANING_PROCESSES={cleaners}", run=subprocess.run)
-    assert finished.returncode == 2, finished.stderr
-    assert "TMPDIR" in finished.stderr
-    assert "Traceback" not in finished.stderr
 
 
 def texts(path):

@@ -177,6 +177,8 @@ def test_every_library_that_an_installation_brings_is_imported_by_our_code(trees
 def _imported(node):
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "find_spec" and isinstance(node.args[0], ast.Constant):
+        return [node.args[0].value]  # a file of the package is read
     return [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 from cleaning import METHODS, Options, PageError, ParseWarning, clean
 from cleaning.blocks import kept_decisions
 from cleaning.clean import TreeSource
-from cleaning.metadata.languages import is_language_model_loaded, load_language_model
 from cleaning.teaching import load_site_model
 from crawler.config import config_of
 from crawler.config.profiles import PROFILES
@@ -36,7 +35,7 @@ from crawler.visit import (
     kept_positions,
 )
 from crawler.workers.pool import WorkerPool
-from crawler.workers.tasks import CleanTask, PageToClean, check_models, load_stemmer
+from crawler.workers.tasks import CleanTask, PageToClean, load_models, load_stemmer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -87,7 +86,7 @@ class CleanStep:
         config = config_of(crawler)
         method, options = config.cleaning_method, config.cleaning_options
         if not config.cleaning_processes:
-            check_models()
+            load_models()
             return cls(crawler, method, options)
         assert crawler.stats
         task = CleanTask((method,), config.fingerprinter, config.cleaning_seconds, dict(options))
@@ -166,15 +165,6 @@ class CleanStep:
 
     def _clean_here(self, page: FetchedPage, tree: Page, method: str, site_model: str | None) -> CleanedPage:
         """Return the cleaned page. Raises TimeLimitError, and PageError as `clean` does."""
-        was_loaded = is_language_model_loaded()
-        try:
-            with time_limit(self._seconds):
-                return self._clean_tree(page, tree, method, site_model)
-        except TimeLimitError:
-            if was_loaded:
-                raise
-        # Loading the model may have taken the time. It is not the page's fault.
-        load_language_model()
         with time_limit(self._seconds):
             return self._clean_tree(page, tree, method, site_model)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
@@ -14,7 +12,7 @@ from cleaning import METHODS, CleanPage, ModelError, OptionError, ParseWarning, 
 from cleaning.blocks import kept_decisions
 from cleaning.classifier.shipped import load_shipped_model
 from cleaning.layout import Layout  # noqa: TC001 — PageToClean is decoded by its annotations
-from cleaning.metadata.languages import LANGUAGE_MODEL_BYTES, load_language_model
+from cleaning.metadata.languages import load_language_model
 from cleaning.methods import ENTRY_POINTS
 from cleaning.page_fingerprint import FingerprintedBlock, Fingerprinter, PageFingerprint
 from cleaning.parse import decode
@@ -225,33 +223,15 @@ def expect_method(name: str) -> None:
 
 
 def load_models() -> None:
-    """Load the models that cleaning needs, so that a full disk or a damaged file stops the crawl at its start.
+    """Load the models that cleaning needs, so that a damaged file stops the crawl at its start. Raises SetupError.
 
-    A worker loads them before its first page, whose time they would take. Raises SetupError.
-    """
-    check_models()
-    load_language_model()
-
-
-def check_models() -> None:
-    """Load the model of `default`, and check that there is room to unpack the language model. Raises SetupError.
-
-    The language model takes 75 MB of memory and few pages need it, so the crawl's own process loads it at the first.
+    A worker loads them before its first page, whose time they would take.
     """
     try:
         load_shipped_model()
+        load_language_model()
     except ModelError as error:
         raise SetupError(str(error)) from error
-    if not hasattr(os, "posix_fallocate"):
-        return  # on macOS, room cannot be asked for without writing
-    try:
-        with tempfile.TemporaryFile() as file:
-            os.posix_fallocate(file.fileno(), 0, LANGUAGE_MODEL_BYTES)
-    except OSError as error:
-        raise SetupError(
-            f"the language model cannot be unpacked in {tempfile.gettempdir()}: {error.strerror}; "
-            f"free {LANGUAGE_MODEL_BYTES // 1_000_000} MB there, or name another folder in the variable TMPDIR"
-        ) from error
 
 
 def load_stemmer() -> None:

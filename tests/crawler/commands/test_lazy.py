@@ -24,7 +24,7 @@ execute()
 # What takes long or much memory, and that no command but its own needs.
 RARE = (
     "alembic duckdb IPython jinja2 lightgbm matplotlib nltk pandas playwright polars prometheus_client "
-    "psycopg py3langid pyarrow scipy scrapy_playwright sklearn shtab trafilatura"
+    "psycopg pyarrow scipy scrapy_playwright sklearn shtab trafilatura"
 )
 CRAWL = "crawler.addon crawler.fetching.network crawler.frontier crawler.processing crawler.workers feedparser warcio"
 PAGE = """<html lang="en"><head><title>The bridge</title><meta name="date" content="2024-05-01"></head><body><article>

@@ -8,6 +8,7 @@ import pytest
 from cleaning import METHODS, CleanPage, Metadata, ParseWarning, clean, parse
 from cleaning.classifier import shipped
 from cleaning.layout import Box, Layout
+from cleaning.metadata import languages
 from cleaning.page_fingerprint import Fingerprinter
 from cleaning.parse import decode
 from crawler.errors import SetupError
@@ -136,4 +137,11 @@ def test_a_damaged_model_is_a_setup_error(monkeypatch, tmp_path):
     monkeypatch.setattr(shipped, "SHIPPED_MODEL", damaged)
     shipped.load_shipped_model.cache_clear()
     with pytest.raises(SetupError, match="is damaged: its SHA-256 is"):
+        load_models()
+
+
+def test_a_missing_language_model_is_a_setup_error(monkeypatch):
+    monkeypatch.setattr(languages, "_MODEL_FILE", "resources/other.ftz")
+    languages.load_language_model.cache_clear()
+    with pytest.raises(SetupError, match=r"the language model cannot be read: .*other\.ftz"):
         load_models()
