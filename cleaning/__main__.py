@@ -9,6 +9,7 @@ import os
 import sys
 import zlib
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
@@ -27,10 +28,11 @@ from cleaning.structure.clean_page import LINK_FORMS
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cleaning.blocks import Decision
     from cleaning.structure.clean_page import CleanPage
+    from cleaning.structure.writers.text import TextStyle
 
 _FAILED, _MISUSED = 1, 2
 _GZIP_START = b"\x1f\x8b"
@@ -168,12 +170,8 @@ def _unpack(stream: BinaryIO | io.BufferedReader, most: int) -> bytes:
     return gzip.GzipFile(fileobj=stream).read(most) if packed else stream.read(most)
 
 
-def _as_text(page: CleanPage) -> str:
-    return page.text + "\n" if page.kept else ""
-
-
-def _as_layout(page: CleanPage) -> str:
-    text = page.to_text(style="layout")
+def _as_text(page: CleanPage, style: TextStyle = "blocks") -> str:
+    text = page.to_text(style=style)
     return f"{text}\n" if text else ""
 
 
@@ -229,7 +227,12 @@ def _as_html(page: CleanPage, namespace: argparse.Namespace) -> str:
 
 
 _STRUCTURED = {"markdown": _as_markdown, "html": _as_html}
-_FORMATS = {"text": _as_text, "layout": _as_layout, "json": _as_json, "blocks": _as_table}
+_FORMATS: dict[str, Callable[[CleanPage], str]] = {
+    "text": _as_text,
+    "layout": partial(_as_text, style="layout"),
+    "json": _as_json,
+    "blocks": _as_table,
+}
 
 
 def _prints_unicode() -> bool:

@@ -23,7 +23,7 @@ from cleaning.structure.writers.markdown import Links, to_markdown
 from cleaning.structure.writers.text import TextStyle, to_layout_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
     from typing import Self
 
@@ -269,9 +269,9 @@ class TextForm:
         """Return a tree of nodes as Markdown."""
         return to_markdown(document, links=self.links, html=self.html)
 
-    def write_text(self, document: StructureNode | None, texts: Iterable[str]) -> str:
-        """Return a page as plain text; without a tree of nodes, or in the style of blocks, `texts`, one a line."""
-        return "\n".join(texts) if self.style == "blocks" or document is None else to_layout_text(document)
+    def write_text(self, document: StructureNode) -> str | None:
+        """Return a tree of nodes as plain text; None in the style of blocks, whose texts are kept beside the tree."""
+        return None if self.style == "blocks" else to_layout_text(document)
 
 
 @dataclass(frozen=True, slots=True)

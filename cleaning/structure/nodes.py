@@ -119,18 +119,23 @@ class StructureNode(Struct, frozen=True, array_like=True, gc=False):
                 stack += [part for part in reversed(node.content) if not isinstance(part, str)]
 
 
-def plain_text(content: list[StructureNode | str]) -> str:
-    """Return the text of inline nodes without their format; formulas as TeX, images as nothing."""
+def plain_text(content: list[StructureNode | str], *, labels: bool = False) -> str:
+    """Return the text of inline nodes without their format; formulas as TeX, images as nothing.
+
+    With `labels`, the mark of a footnote is the label of its note in brackets.
+    """
     parts = []
     for part in content:
         if isinstance(part, str):
             parts.append(part)
         elif part.type is BREAK:
             parts.append("\n")
+        elif labels and part.type is FOOTNOTE_MARK:
+            parts.append(f"[{part.text}]")
         elif part.type is FORMULA_SPAN or (part.type is FOOTNOTE_MARK and not part.content):
             parts.append(part.text)
         else:
-            parts.append(plain_text(part.content))
+            parts.append(plain_text(part.content, labels=labels))
     return "".join(parts)
 
 

@@ -22,7 +22,7 @@ from xxhash import xxh3_128_intdigest
 
 from cleaning import PageError, clean
 from cleaning.blocks import Metadata, kept_decisions
-from cleaning.metadata.languages import load_language_model, score_language
+from cleaning.metadata.languages import score_language
 from cleaning.teaching import load_site_model
 from crawler.batch.masking import Mask
 from crawler.batch.quality import QUALITY_COLUMNS, measure_quality
@@ -151,8 +151,6 @@ class RecordTask(WorkerTask[CleanedRecord]):
         expect_method(self.settings["CLEANING_METHOD"])
         load_models()
         load_stemmer()
-        if self.texts.quality:
-            load_language_model()
         # What the first page loads is not what a page takes.
         self.cleaner.clean(_FIRST)
         if self.memory_bytes and (own := _resident_bytes()):
@@ -260,8 +258,7 @@ class RecordCleaner:
         if not self._config.structure:
             return {"text": None, "markdown": None}
         form, document = self._text_form, cleaned.structure
-        text = None if form.style == "blocks" else form.write_text(document, ())
-        return {"text": text, "markdown": form.write(document)}
+        return {"text": form.write_text(document), "markdown": form.write(document)}
 
     def _measure(self, kept: Sequence[Decision], language: str | None) -> dict[str, float | int | str | None]:
         """Return the measures of the kept text; without `quality`, they have no value."""

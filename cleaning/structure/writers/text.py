@@ -13,7 +13,6 @@ from cleaning.structure.nodes import (
     DOCUMENT,
     FIGURE,
     FOOTNOTE,
-    FOOTNOTE_MARK,
     FORMULA,
     ITEM,
     LIST,
@@ -75,22 +74,7 @@ def _lines_of_node(node: StructureNode) -> list[str]:  # noqa: PLR0911 — one l
         return _marked(_INDENT, _lines_of(node.content))
     if kind is FOOTNOTE:
         return _marked(f"[{node.text}] ", _lines_of(node.content))
-    return [text for line in _inline(node.content).split("\n") if (text := " ".join(line.split()))]
-
-
-def _inline(content: Sequence[StructureNode | str]) -> str:
-    """Return inline nodes as text, the mark of a footnote in brackets, as the footnote has it."""
-    parts = []
-    for part in content:
-        if isinstance(part, str):
-            parts.append(part)
-        elif part.type is FOOTNOTE_MARK:
-            parts.append(f"[{part.text}]")
-        elif part.content:
-            parts.append(_inline(part.content))
-        else:
-            parts.append(plain_text([part]))
-    return "".join(parts)
+    return [text for line in plain_text(node.content, labels=True).split("\n") if (text := " ".join(line.split()))]
 
 
 def _marked(marker: str, lines: Sequence[str]) -> list[str]:

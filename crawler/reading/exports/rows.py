@@ -379,6 +379,11 @@ class _PageRows:
         columns = select(page_structure.c.page_id, page_structure.c.markdown)
         return {row[0]: row[1] for row in self._connection.execute(columns.where(page_structure.c.page_id.in_(ids)))}
 
+    def _write_texts(self, documents: Mapping[int, StructureNode]) -> dict[int, str | None]:
+        if self._text_form is None:
+            return {}
+        return {page_id: self._text_form.write_text(document) for page_id, document in documents.items()}
+
     def _read_names(self, ids: Sequence[int]) -> dict[int, Mapping[str, str | None]]:
         columns = select(headline.c.page_id, headline.c.headline, headline.c.stated_title)
         rows = self._connection.execute(columns.where(headline.c.page_id.in_(ids)))
@@ -393,13 +398,15 @@ class _PageRows:
         )
         documents = {} if self._text_form is None else read_structure_nodes(self._connection, list(described))
         markdown = self._read_markdown(list(described), documents)
+        layouts = self._write_texts(documents)
         names = self._read_names(list(described))
         for page_id, text_rows in groupby(_stream_rows(self._connection, texts), key=lambda row: row[0]):
             blocks = list(text_rows)
+            layout = layouts.get(page_id)
             own = {
                 "blocks": len(blocks),
                 "words": sum(row[1] for row in blocks),
-                "text": (self._text_form or TextForm()).write_text(documents.get(page_id), [row[2] for row in blocks]),
+                "text": "\n".join(row[2] for row in blocks) if layout is None else layout,
                 "markdown": markdown.get(page_id),
             }
             yield self._row({**_NO_NAMES, **described[page_id], **names.get(page_id, {}), **own})
