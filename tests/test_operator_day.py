@@ -167,12 +167,13 @@ def expect_limits(day, health, errors):
     assert f"{number} of {number} visits were refused, more than MAX_REFUSED_SHARE=0.5" in errors
 
 
-def expect_move(day, health, visits=2):
+def expect_move(day, health, errors, visits=2):
     """The pages of a site that redirects for good are those of the new one, once and with their history."""
     old = day.host("moved")
     new = day.new_home.url.removeprefix("http://")
     by_host = f"FROM page WHERE site IN ('{old}', '{new}') GROUP BY site"
-    assert day.rows(f"SELECT site, count(*), min(visits), max(visits) {by_host}") == [(new, PAGES, visits, visits)]
+    rows = day.rows(f"SELECT site, count(*), min(visits), max(visits) {by_host}")
+    assert rows == [(new, PAGES, visits, visits)], errors
     for table in ("block", "section"):
         number = {"block": 2 * PAGES, "section": 1}[table]
         assert day.rows(f"SELECT site, count(*) FROM {table} WHERE site IN ('{old}', '{new}') GROUP BY site") == [
@@ -240,19 +241,19 @@ def evening(day):
         "moved": "moved",
     }
     expect_limits(day, health, errors)
-    expect_move(day, health)
+    expect_move(day, health, errors)
     expect_status(day, health, troubled)
 
 
 def next_night(day):
     """The trouble lasts, and nobody is told again. The pages of the site that moved are visited where they are now."""
     visits = len(day.sites["moved"].paths())
-    code, codes, _errors = day.crawl()
+    code, codes, errors = day.crawl()
     assert code == 1
     assert codes["moved"] == codes["steady"] == 0
     assert day.alerts() == []
     assert len(day.sites["moved"].paths()) == visits
-    expect_move(day, day.status()[1], visits=3)
+    expect_move(day, day.status()[1], errors, visits=3)
 
 
 def last_morning(day):

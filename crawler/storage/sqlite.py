@@ -202,7 +202,8 @@ def _open_unwritable_files(engine: Engine, path: Path) -> None:
         return dialect.connect(f"{path.as_uri()}?mode=ro&immutable=1", **{**options, "uri": True})
 
     def check_state(_connection: object, record: Any, _proxy: object) -> None:
-        if record.info.get(_STATE) not in {None, _file_state(path)}:
+        state = record.info.get(_STATE)
+        if state is not None and state != _file_state(path):
             raise DisconnectionError  # the pool connects again
 
     event.listen(engine, "do_connect", connect)
@@ -226,7 +227,11 @@ def _check_logs(path: Path) -> None:
 
 
 def _file_state(path: Path) -> tuple[object, ...]:
-    status = path.stat()
+    """Return what changes with the file; () if it is gone."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return ()
     return status.st_ino, status.st_size, status.st_mtime_ns, _needs_immutable(path)
 
 

@@ -201,6 +201,8 @@ def cluster(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
     # Ray gives up what has not started in a minute, and starts it again.
     monkeypatch.setenv("RAY_worker_register_timeout_seconds", str(SECONDS))
+    # Ray's workers give way to every other process, so beside a busy one they take minutes to start.
+    monkeypatch.setenv("RAY_worker_niceness", "0")
     from ray.cluster_utils import Cluster  # noqa: PLC0415 — it takes seconds
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})

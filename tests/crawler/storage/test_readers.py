@@ -56,6 +56,15 @@ def test_a_reader_sees_what_a_writer_commits_meanwhile(url, reader):
             assert len(after.execute(select(host)).all()) == 1
 
 
+def test_a_connection_of_the_pool_reads_on_when_its_file_is_deleted(tmp_path):
+    path = tmp_path / "blocks.db"
+    with opened_engine(f"sqlite:///{path}") as engine:
+        schema.prepare_schema(engine)
+        path.unlink()
+        with read_transaction(engine) as connection:
+            assert connection.execute(select(host)).all() == []
+
+
 def test_a_query_without_an_end_is_ended_and_the_connection_goes_on(url, reader):
     with opened_engine(url, query_seconds=0.05) as engine:
         with pytest.raises(StoreError, match="did not answer in time"), read_transaction(engine) as connection:

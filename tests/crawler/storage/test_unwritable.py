@@ -147,3 +147,13 @@ def test_the_logs_of_a_writer_who_was_killed_are_read(path, kind):
     assert f"{path.name}-wal holds changes that are not in it yet" in problem
     assert "run `scrapy status` once as a user who may write there" in problem
     client.close()
+
+
+def test_a_deleted_file_is_one_sentence(path, kind):
+    client = Client(path, kind)
+    assert client.read() == ["a.example False"] * 2
+    allow_writing(path)
+    path.unlink()
+    problem = client.read()[0]
+    assert str(path) in problem
+    assert client.close() == ""
