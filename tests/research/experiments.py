@@ -5,11 +5,11 @@
     python tests/research/experiments.py all --write docs/experiments.md
 
 Verdicts are computed from the figures, by the rules of tests/research/experiments/verdicts.py. --write puts tables,
-verdicts and
-plots into the page, each experiment between its own marks; what stands around them stays. The papers' own pages are not
+verdicts and plots
+into the page, each experiment between its own marks; what stands around them stays. The papers' own pages are not
 to be had: the development data stands in for them, and is found through BLOCKSIEVE_DATA (default: ../shared/data beside
-the checkout). An experiment is left out where its part of the data is missing, or the Chromium that `vce` needs, which
-gives the exit code 1.
+the checkout). An experiment is left out where its part of the data is missing, or the Chromium that `vce` and
+`thresholds` need, which gives the exit code 1.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ import pab_blocks
 import pab_classes
 import pab_search
 import pab_size
+import pab_titles
 import present
 import subtree_levels
+import thresholds
 import vce_blocks
 import weighted_1
 import weighted_2
@@ -44,12 +46,14 @@ EXPERIMENTS = {
     "pab-blocks": pab_blocks,
     "pab-size": pab_size,
     "pab-classes": pab_classes,
+    "pab-titles": pab_titles,
     "pab-search": pab_search,
     "weighted-1": weighted_1,
     "weighted-2": weighted_2,
     "weighted-3": weighted_3,
     "subtree": subtree_levels,
     "vce": vce_blocks,
+    "thresholds": thresholds,
 }
 LIST, ALL = "list", "all"
 

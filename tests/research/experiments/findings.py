@@ -33,7 +33,8 @@ class Verdict:
 class Panel:
     """One part of a plot: a value of each series at each tick, as bars or as lines; None where there is none.
 
-    `errors` are half the lengths of error bars, for lines that have them.
+    `errors` are half the lengths of error bars, for lines that have them. `bounds` are those of the axis of values, for
+    panels whose differences are to be compared.
     """
 
     title: str
@@ -42,6 +43,7 @@ class Panel:
     unit: str
     lines: bool = False
     errors: dict = field(default_factory=dict)
+    bounds: tuple | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,22 +70,24 @@ def run(limit=None):
 def measure(pages):
     """Return the splits of each case."""
     labels = np.array([page.label for page in pages])
-    counts = {text: _counts([page.texts[text] for page in pages]) for text in pages[0].texts}
+    counts = {text: count_terms([page.texts[text] for page in pages]) for text in pages[0].texts}
     random = np.random.default_rng(_SEED)
     splits = {}
     for tested in TESTED:
         size = min(tested, len(pages) // 2)
         draws = [random.choice(len(pages), size, replace=False) for _ in range(SPLITS)]
-        splits[tested] = [_classify(counts, labels, np.sort(draw)) for draw in draws]
+        splits[tested] = [classify(counts, labels, np.sort(draw)) for draw in draws]
     return splits
 
 
-def _counts(texts):
+def count_terms(texts):
+    """Return the counts of the words of texts, a row a text."""
     counter = CountVectorizer(token_pattern=f"(?u){topics.WORD}", stop_words="english")
     return counter.fit_transform(texts) if any(map(counter.build_analyzer(), texts)) else csr_array((len(texts), 0))
 
 
-def _classify(counts, labels, tested):
+def classify(counts, labels, tested):
+    """Class the pages that are tested by what the others teach, from each text; return the Split."""
     known = np.setdiff1d(np.arange(len(labels)), tested)
     right = {}
     for text, table in counts.items():

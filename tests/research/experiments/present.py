@@ -15,6 +15,7 @@ from rich.table import Table
 SUMMARY = "summary"
 _NARROWEST = 200  # where the output is not a terminal
 _WIDTH, _HEIGHT = 4.6, 3.8  # inches a panel
+_MOST_COLUMNS = 4
 _ROOM = 0.3  # above the bars, for the legend
 _COLOURS = {"paper": "C0", "ours": "C1"}
 _GROUP = 0.8  # of the distance between ticks
@@ -104,15 +105,19 @@ def _remarks(finding):
 
 
 def draw(path, finding):
-    """Draw the panels side by side; the same finding gives the same bytes."""
+    """Draw the panels, four a row; the same finding gives the same bytes."""
     from matplotlib import rc_context  # noqa: PLC0415 — it takes a second, and most runs draw nothing
     from matplotlib.figure import Figure  # noqa: PLC0415 — as above
 
     with rc_context({"svg.hashsalt": "blocksieve", "svg.fonttype": "none", "font.size": 9}):
-        count = len(finding.panels)
-        figure = Figure(figsize=(_WIDTH * count, _HEIGHT), layout="constrained")
-        for place, panel in zip(figure.subplots(1, count, squeeze=False)[0], finding.panels, strict=True):
+        columns = min(len(finding.panels), _MOST_COLUMNS)
+        rows = math.ceil(len(finding.panels) / columns)
+        figure = Figure(figsize=(_WIDTH * columns, _HEIGHT * rows), layout="constrained")
+        places = figure.subplots(rows, columns, squeeze=False).ravel()
+        for place, panel in zip(places, finding.panels, strict=False):
             _panel(place, panel)
+        for place in places[len(finding.panels) :]:
+            place.set_axis_off()
         figure.savefig(path, format="svg", metadata={"Date": None})
 
 
@@ -125,7 +130,10 @@ def _panel(place, panel):
     place.margins(y=_ROOM)
     place.grid(axis="y", alpha=0.3)
     place.set_axisbelow(True)
-    place.legend(frameon=False, fontsize=8)
+    if panel.bounds:
+        place.set_ylim(panel.bounds)
+    if len(panel.series) > 1:
+        place.legend(frameon=False, fontsize=8)
 
 
 def _bars(place, panel):

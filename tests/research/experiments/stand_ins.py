@@ -14,6 +14,8 @@ from cleaning.metadata.statements import read_statements
 from cleaning.options import Options
 
 ARTICLE_SETS = ("wcxb-dev", "fundus-dev")
+STYLED_SETS = ("wcxb-dev", "fundus-dev", "magic-dev")
+_LEAST_STYLES = 5_000  # characters
 ARTICLES = "English articles of wcxb-dev and English news of fundus-dev, chosen by their hashes"
 
 
@@ -28,6 +30,18 @@ def _english():
     return articles + [sample for sample in corpus.read_samples("fundus-dev") if identify_language(sample.text) == "en"]
 
 
+def articles_with_styles(limit):
+    """Return articles whose pages hold all their style sheets: they link to none, and their own are long."""
+    samples = (sample for name in STYLED_SETS for sample in corpus.read_samples(name) if sample.type == "article")
+    return corpus.pin(filter(_holds_its_styles, samples), limit)
+
+
+def _holds_its_styles(sample):
+    root = read(sample).root
+    linked = any("stylesheet" in link.get("rel", "").lower() for link in root.iter("link"))
+    return not linked and sum(len(style.text or "") for style in root.iter("style")) >= _LEAST_STYLES
+
+
 def limited(most, limit):
     return most if limit is None else min(most, limit)
 
@@ -36,9 +50,9 @@ def read(sample):
     return parse(sample.body, sample.url, max_bytes=LARGEST_PAGE)
 
 
-def decide(page, method):
-    """Return a method's decisions on a page, with its default options."""
-    return decide_page(page, read_statements(page.root), METHODS[method], Options()).decisions
+def decide(page, method, options=None):
+    """Return a method's decisions on a page, with its default options if none are given."""
+    return decide_page(page, read_statements(page.root), METHODS[method], options or Options()).decisions
 
 
 def text_of(decisions, reasons=None):
