@@ -132,6 +132,10 @@ class Reason(_ExplainedEnum):
 KEPT = Reason.KEPT
 
 
+# From this many words outside links on, a text can be prose.
+_MIN_PROSE_WORDS = 8
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """One piece of text in reading order.
@@ -147,6 +151,12 @@ class Block:
     words: int
     link_words: int
     priority: float
+
+    @property
+    def prose_words(self) -> int:
+        """The words outside links if there are at least 8 of them, and no more inside links; else 0."""
+        unlinked = self.words - self.link_words
+        return unlinked if unlinked >= max(_MIN_PROSE_WORDS, self.link_words) else 0
 
 
 @dataclass(frozen=True, slots=True)

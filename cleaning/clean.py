@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 from cleaning.blocks import Decision, Page, Reason, kept_decisions
 from cleaning.embedded.prose import has_little_prose, read_embedded
 from cleaning.errors import OptionError
+from cleaning.leaf_table import read_leaf_table
 from cleaning.leaves import body_of, walk
 from cleaning.metadata.page import read_metadata, stated_address
 from cleaning.metadata.statements import read_statements
@@ -161,7 +162,7 @@ def _with_address(page: Page, stated: Statements) -> Page:
 
 
 def _walked_blocks(page: Page) -> list[Block]:
-    return [leaf.block for leaf in walk(page.root)]
+    return read_leaf_table(page.root).blocks
 
 
 def decide_page(

@@ -87,8 +87,6 @@ IMAGE_TENTHS = 3  # only with alternative text
 # A page with fewer words is an empty shell that a script fills. Some such pages (all Discourse forums) hold their whole
 # text in `noscript`; on any other page `noscript` repeats images and asks for JavaScript.
 _SHELL_WORDS = 100
-# From this many words outside links on, a text can be prose.
-_MIN_PROSE_WORDS = 8
 
 # Deeper elements get the path of their ancestor at this level: the paths of a hostile page would fill the memory.
 MAX_PATH_LEVELS = 100
@@ -135,12 +133,6 @@ class Leaf:
     node: Node
     pieces: tuple[Piece, ...] = ()
     dropped: Reason | None = None
-
-    @property
-    def is_prose(self) -> bool:
-        """True for a text with at least 8 words outside links, and no more words inside them."""
-        unlinked = self.block.words - self.block.link_words
-        return unlinked >= max(_MIN_PROSE_WORDS, self.block.link_words)
 
 
 def walk(root: HtmlElement) -> list[Leaf]:

@@ -15,7 +15,8 @@ from cleaning.blocks import TextSource
 from cleaning.embedded.script_state import read_states
 from cleaning.embedded.state_texts import article_html, html_of_text
 from cleaning.errors import PageError
-from cleaning.leaves import body_of, walk
+from cleaning.leaf_table import read_leaf_table
+from cleaning.leaves import body_of
 from cleaning.parse import parse
 from cleaning.terms import count_words
 
@@ -34,7 +35,6 @@ _MIN_WORDS = 40
 _MAX_WORDS_OF_SHELL = 350
 _MAX_UNLINKED_OF_SHELL = 100
 _DATA_SOURCES = frozenset({TextSource.JSON_LD, TextSource.STATE})
-_MIN_PROSE_WORDS = 8  # of a block, outside links
 _MAX_SHELL_ELEMENTS = 200_000
 _MAX_TEMPLATES = 200
 _MAX_TEMPLATE_CHARS = 2_000_000  # of all together
@@ -50,11 +50,9 @@ def has_little_prose(blocks: Iterable[Block]) -> bool:
     """Return True if the blocks of a page have too few words of prose for a page that is not a shell."""
     words = 0
     for block in blocks:
-        unlinked = block.words - block.link_words
-        if unlinked >= max(_MIN_PROSE_WORDS, block.link_words):
-            words += unlinked
-            if words >= _SHELL_WORDS:
-                return False
+        words += block.prose_words
+        if words >= _SHELL_WORDS:
+            return False
     return True
 
 
@@ -86,7 +84,7 @@ def read_embedded(page: Page, stated: Statements) -> Page | None:
 
 def _is_listing(root: HtmlElement) -> bool:
     """Return True for a page that shows much, if no prose: what the data of its scripts tell is not its text."""
-    blocks = [leaf.block for leaf in walk(root)]
+    blocks = read_leaf_table(root).blocks
     words = sum(block.words for block in blocks)
     linked = sum(block.link_words for block in blocks)
     return words > _MAX_WORDS_OF_SHELL or words - linked > _MAX_UNLINKED_OF_SHELL
@@ -104,14 +102,14 @@ def _best(
     stated_words = set((stated_body or "").lower().split())
     for source in ranked:
         if source is not TextSource.JSON_LD:
-            words = set("\n".join(leaf.block.text for leaf in walk(candidates[source])).lower().split())
+            words = set("\n".join(block.text for block in read_leaf_table(candidates[source]).blocks).lower().split())
             if len(stated_words & words) >= _MIN_SHARED * len(stated_words):
                 return source
     return TextSource.JSON_LD
 
 
 def _prose_words(root: HtmlElement) -> int:
-    return sum(leaf.block.words - leaf.block.link_words for leaf in walk(root) if leaf.is_prose)
+    return sum(block.prose_words for block in read_leaf_table(root).blocks)
 
 
 def _is_large(root: HtmlElement) -> bool:

@@ -3,9 +3,11 @@
 import pickle
 import re
 
+import pytest
 from lxml import html
 
-from cleaning import PageError, PageFault, clean
+from cleaning import PageError, PageFault, clean, parse
+from cleaning.leaf_table import read_leaf_table
 
 HOSTILE = (
     "<html><head><title>&lt;script&gt;alert(1)&lt;/script&gt;\u202e</title></head><body>"
@@ -62,3 +64,24 @@ def test_pages_and_their_errors_can_be_pickled():
     assert pickle.loads(pickle.dumps(page)) == page
     error = pickle.loads(pickle.dumps(PageError(PageFault.TOO_LARGE, "much too large")))
     assert (error.cause, str(error)) == (PageFault.TOO_LARGE, "much too large")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("<p>one two three four five six seven</p>", 0),
+        ("<p>one two three four five six seven eight</p>", 8),
+        ("<p>one two three four five six seven eight <a>1 2 3 4 5 6 7 8</a></p>", 8),
+        ("<p>one two three four five six seven eight <a>1 2 3 4 5 6 7 8 9</a></p>", 0),
+        ("<p>\u72d0\u72f8\u6bcf\u5929\u665a\u4e0a\u90fd\u4ece\u6811\u6797\u91cc\u51fa\u6765</p>", 0),
+    ],
+)
+def test_prose_has_eight_words_outside_links_and_no_more_inside(body, words):
+    (block,) = read_leaf_table(parse(body).root).blocks
+    assert block.prose_words == words
+
+
+def test_prose_of_another_script_is_counted_by_its_words():
+    text = "\u72d0\u72f8\u6bcf\u5929\u665a\u4e0a\u90fd\u4ece\u6811\u6797\u91cc\u51fa\u6765\uff0c\u5728\u8def\u4e0a\u7b49\u7740"
+    (block,) = read_leaf_table(parse(f"<p>{text}</p>").root).blocks
+    assert block.prose_words == block.words >= 8

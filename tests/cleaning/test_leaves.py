@@ -223,21 +223,6 @@ def test_enclosing_nodes_come_once_and_outer_ones_first():
     assert [node.tag for node in nodes] == ["body", "div", "p", "ul", "li", "li"]
 
 
-@pytest.mark.parametrize(
-    ("page", "is_prose"),
-    [
-        ("<p>one two three four five six seven</p>", False),
-        ("<p>one two three four five six seven eight</p>", True),
-        ("<p>one two three four five six seven eight <a>1 2 3 4 5 6 7 8</a></p>", True),
-        ("<p>one two three four five six seven eight <a>1 2 3 4 5 6 7 8 9</a></p>", False),
-        ("<p>狐狸每天晚上都从树林里出来</p>", False),
-        ("<p>狐狸每天晚上都从树林里出来，在路上等着</p>", True),
-    ],
-)
-def test_prose_has_eight_words_outside_links_and_no_more_inside(page, is_prose):
-    assert [leaf.is_prose for leaf in walk(parse(page).root)] == [is_prose]
-
-
 def test_invisible_characters_are_no_text():
     persian = "<b>\u0645\u06cc</b>\u200c<i>\u0631</i>"
     page = f"<p>re\u00adad {persian} this<i class=icon>\uf005</i>now\ufeff</p><pre>a\u200bb\n  c</pre>"
