@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t
 import numpy
 
 cdef enum:
+    TILE = 48  # rows that go through all trees before the next ones: they stay in the processor's cache
     TOGETHER = 12  # rows, so that the processor loads the nodes of all of them at once
 
 
@@ -78,7 +79,7 @@ cdef class Forest:
 
     def sums(self, rows):
         """Return the sums of the trees (n x outputs, float64) for n rows of features (float32)."""
-        cdef Py_ssize_t tree, row, size = len(rows), width, output
+        cdef Py_ssize_t tree, row, begin, end, size = len(rows), width, output
         cdef int32_t root
         found = numpy.zeros((size, self.outputs))
         if not size or not len(self.roots):
@@ -89,12 +90,17 @@ cdef class Forest:
         if width < max(self.features, 1):
             raise ValueError(f"the trees ask for {self.features} features; the rows have {width}")
         self._fold(table)
-        for tree in range(len(self.roots)):
-            output, root = tree % self.outputs, self.ends[self.roots[tree]]
-            for row in range(0, size - TOGETHER + 1, TOGETHER):
-                self._add_some(&table[row, 0], width, root, &sums[row, output])
-            for row in range(size - size % TOGETHER, size):
-                sums[row, output] += self._one(&table[row, 0], root)
+        for begin in range(0, size, TILE):
+            end = min(begin + TILE, size)
+            for tree in range(len(self.roots)):
+                output, root = tree % self.outputs, self.ends[self.roots[tree]]
+                row = begin
+                while row + TOGETHER <= end:
+                    self._add_some(&table[row, 0], width, root, &sums[row, output])
+                    row += TOGETHER
+                while row < end:
+                    sums[row, output] += self._one(&table[row, 0], root)
+                    row += 1
         return found
 
     cdef int _fold(self, const float[:, ::1] table) except -1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -126,7 +127,14 @@ def find_classed(root: HtmlElement, heading: HtmlElement | None, parts: tuple[st
 def pure_find_classed(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str, ...]) -> list[HtmlElement]:
     """Return the same as `find_classed`, without the compiled core."""
     near = _first_elements(root) if heading is None else chain(_elements_above(heading), _elements_below(heading))
-    return [element for element in near if any(part in element.get("class", "") for part in parts)]
+    search = _search_for(parts)
+    return [element for element in near if (names := element.get("class")) and search(names)]
+
+
+@cache
+def _search_for(parts: tuple[str, ...]) -> Callable[[str], object]:
+    """Return the search for one of several texts, a single pass of C."""
+    return re.compile("|".join(map(re.escape, parts))).search
 
 
 class NearTexts(NamedTuple):
@@ -151,7 +159,7 @@ def find_texts(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str,
 
 def pure_find_texts(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str, ...]) -> NearTexts:
     """Return the same as `find_texts`, without the compiled core."""
-    return _find_near(root, heading, lambda text: any(part in text for part in parts))
+    return _find_near(root, heading, _search_for(parts))
 
 
 def find_starts(root: HtmlElement, heading: HtmlElement | None, starts: tuple[str, ...]) -> NearTexts:
@@ -168,15 +176,20 @@ def pure_find_starts(root: HtmlElement, heading: HtmlElement | None, starts: tup
     return _find_near(root, heading, lambda text: text.lstrip(" \t\r\n").startswith(starts))
 
 
-def _find_near(root: HtmlElement, heading: HtmlElement | None, test: Callable[[str], bool]) -> NearTexts:
+def _find_near(root: HtmlElement, heading: HtmlElement | None, test: Callable[[str], object]) -> NearTexts:
     above = [] if heading is None else _elements_above(heading)
     below = list(_first_elements(root) if heading is None else _elements_below(heading))
     groups = (above, below[:NEAR], below[NEAR:])
-    return NearTexts(*([element for element in group if _has_text(element, test)] for group in groups))
-
-
-def _has_text(element: HtmlElement, test: Callable[[str], bool]) -> bool:
-    return any(test(text) for text in (element.text, element.tail) if text)
+    return NearTexts(
+        *(
+            [
+                element
+                for element in group
+                if ((text := element.text) and test(text)) or ((tail := element.tail) and test(tail))
+            ]
+            for group in groups
+        )
+    )
 
 
 def _elements_above(element: HtmlElement) -> list[HtmlElement]:
