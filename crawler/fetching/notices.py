@@ -11,7 +11,9 @@ import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
+from heapq import merge
 from html import unescape
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import normalize
@@ -108,22 +110,24 @@ def _headings(body: bytes, encoding: str) -> Iterator[str]:
     """Yield the title and the first headings of a page as text."""
     for tag, most in _HEADING_TAGS:
         end = 0
-        for _ in range(most):
-            start = _find_tag(body, b"<" + tag, end)
-            if start < 0:
-                break
-            end = _find_tag(body, b"</" + tag, start, start + _HEADING_MAX_BYTES)
-            if end < 0:
-                end = start + 1
-                continue
-            content = body[body.find(b">", start, end) + 1 : end]
-            yield " ".join(unescape(_MARKUP.sub(" ", content.decode(encoding, "replace"))).split())
+        starts = (start for start in _find_tags(body, b"<" + tag) if start >= end)
+        for start in islice(starts, most):
+            end = next(_find_tags(body, b"</" + tag, start, start + _HEADING_MAX_BYTES), -1)
+            if end >= 0:
+                content = body[body.find(b">", start, end) + 1 : end]
+                yield " ".join(unescape(_MARKUP.sub(" ", content.decode(encoding, "replace"))).split())
 
 
-def _find_tag(body: bytes, tag: bytes, start: int, stop: int | None = None) -> int:
-    """Return where a tag begins, in lower or upper case; -1 if it does not occur."""
-    places = [body.find(form, start, stop) for form in (tag, tag.upper())]
-    return min((place for place in places if place >= 0), default=-1)
+def _find_tags(body: bytes, tag: bytes, start: int = 0, stop: int | None = None) -> Iterator[int]:
+    """Yield where tags begin, in lower or upper case, in order. Each part of the body is searched once."""
+    return merge(_find_all(body, tag, start, stop), _find_all(body, tag.upper(), start, stop))
+
+
+def _find_all(body: bytes, text: bytes, start: int, stop: int | None) -> Iterator[int]:
+    place = body.find(text, start, stop)
+    while place >= 0:
+        yield place
+        place = body.find(text, place + 1, stop)
 
 
 def _plain(text: str, fillers: frozenset[str]) -> str:
