@@ -39,11 +39,14 @@ def read_signs(table: LeafTable, hints: PageHints, scores: np.ndarray) -> np.nda
     none on a page that has them on more than a fifth of its expected main text.
     """
     signs = np.zeros((len(scores), len(SIGN_NAMES)), bool)
-    for number, hint in hints.elements.items():
-        first = table.first[number]
-        last = table.last[number]
-        if hint.level >= _SURE and last - first <= _MAX_SMALL_BLOCKS:
-            signs[first:last, [HINT_REASONS.index(hint.reason), _SMALL]] = True
+    sure = {number: hint.code for number, hint in hints.elements.items() if hint.level >= _SURE}
+    numbers = list(sure)
+    first, last = table.first[numbers], table.last[numbers]
+    small = last - first <= _MAX_SMALL_BLOCKS
+    codes = np.array(list(sure.values()), np.intp)[small]
+    for begin, end, code in zip(first[small].tolist(), last[small].tolist(), codes.tolist(), strict=True):
+        signs[begin:end, code] = True
+        signs[begin:end, _SMALL] = True
     signs[list(hints.inlines), _INLINE] = True
     expected = (table.counts[:, Column.WORDS] + 1) * scores
     if expected[signs.any(axis=1)].sum() > _MAX_SHARE * expected.sum():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import compress
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from cleaning.classifier.hints import HINT_LEVELS, read_page_hints
 from cleaning.leaf_table import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from cleaning.blocks import Block
     from cleaning.classifier.hints import Hint, PageHints
@@ -215,12 +216,8 @@ def _hinted_reasons(table: LeafTable, kept: np.ndarray, hints: PageHints) -> lis
     of_all = running_sums(words)
     of_kept = running_sums(words * kept)
     dropped = of_kept[last] - of_kept[first] <= _MAX_KEPT_SHARE * (of_all[last] - of_all[first])
-    spans = [
-        _HintedSpan(hint, *span)
-        for hint, valid, *span in zip(hints.elements.values(), dropped, first.tolist(), last.tolist(), strict=True)
-        if valid
-    ]
-    sure = _spread(len(kept), [span for span in spans if span.hint.level >= _SURE])
+    spans = list(compress(zip(hints.elements.values(), first.tolist(), last.tolist(), strict=True), dropped.tolist()))
+    sure = _spread(len(kept), (span for span in spans if span[0].level >= _SURE))
     likely = _spread(len(kept), spans)
     reasons = [certain or other for certain, other in zip(sure, likely, strict=True)]
     for index, hint in hints.inlines.items():
@@ -228,16 +225,11 @@ def _hinted_reasons(table: LeafTable, kept: np.ndarray, hints: PageHints) -> lis
     return reasons
 
 
-class _HintedSpan(NamedTuple):
-    """A hint and the blocks in its element: first <= block < last."""
+def _spread(size: int, spans: Iterable[tuple[Hint, int, int]]) -> list[Reason | None]:
+    """Return for each block the reason of the outermost span around it, given outer spans first.
 
-    hint: Hint
-    first: int
-    last: int
-
-
-def _spread(size: int, spans: Sequence[_HintedSpan]) -> list[Reason | None]:
-    """Return for each block the reason of the outermost span around it, given outer spans first."""
+    A span is a hint and the blocks in its element: first <= block < last. Plain tuples: a page has hundreds.
+    """
     reasons: list[Reason | None] = [None] * size
     for hint, first, last in spans:
         if reasons[first] is None:  # else the span is inside another one

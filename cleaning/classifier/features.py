@@ -288,8 +288,14 @@ class PageTotals:
         return [block.kind for block in self.table.blocks]
 
     @cached_property
+    def kind_codes(self) -> np.ndarray:
+        """The place of each block's kind in `Kind` (n, intp)."""
+        return np.array([_KIND_CODES[id(kind)] for kind in self.kinds], np.intp)
+
+    @cached_property
     def headings(self) -> np.ndarray:
-        return np.array([kind is Kind.HEADING for kind in self.kinds])
+        headings: np.ndarray = self.kind_codes == _KIND_CODES[id(Kind.HEADING)]
+        return headings
 
     @cached_property
     def first_h1(self) -> int:
@@ -360,7 +366,7 @@ def _text_columns(totals: PageTotals, title: str) -> list[np.ndarray]:
         chars / words,
         counts[Column.BOLD_CHARS] / chars,
         *counts[[Column.PIECES, Column.FIRST, Column.LAST]],
-        np.array([_KIND_CODES[id(kind)] for kind in totals.kinds]),
+        totals.kind_codes,
         np.array([block.priority for block in table.blocks], np.float64),
         totals.repeated,
         np.array(titles),
@@ -529,7 +535,8 @@ def _beside_prose(totals: PageTotals, rows: np.ndarray) -> np.ndarray:
 
 
 def _page_columns(totals: PageTotals) -> list[float]:
-    tags, kinds, size = totals.table.tags, totals.kinds, totals.size
+    tags, size = Counter(totals.table.tags), totals.size
+    kinds = np.bincount(totals.kind_codes, minlength=len(Kind))
     return [
         size,
         float(np.log(totals.all_chars)),
@@ -538,14 +545,11 @@ def _page_columns(totals: PageTotals) -> list[float]:
         totals.prose_chars.sum() / totals.all_chars,
         totals.all_chars / size,
         totals.headings.sum(),
-        kinds.count(Kind.TABLE_CELL) / size,
-        kinds.count(Kind.LIST_ITEM) / size,
-        kinds.count(Kind.CODE),
+        kinds[_KIND_CODES[id(Kind.TABLE_CELL)]] / size,
+        kinds[_KIND_CODES[id(Kind.LIST_ITEM)]] / size,
+        kinds[_KIND_CODES[id(Kind.CODE)]],
         np.count_nonzero(totals.repeated > 1) / size,
-        tags.count("h1"),
-        tags.count("article"),
-        tags.count("main"),
-        tags.count("table"),
+        *(tags[tag] for tag in ("h1", "article", "main", "table")),
         totals.counts[Column.DIGITS].sum() / totals.all_chars,
         totals.ends.sum() / size,
         totals.prose_chars.max() / totals.all_prose,

@@ -45,12 +45,19 @@ HINT_REASONS = (
 class Hint(NamedTuple):
     """Why an element is probably no content, how sure that is (one of HINT_LEVELS), and how many entries say so.
 
-    `entries` is the number of the table's different entries for this reason in the element's tag and tokens.
+    `code` is the place of the reason in HINT_REASONS: an enum's own hash is slow. `entries` is the number of the
+    table's different entries for this reason in the element's tag and tokens.
     """
 
     reason: Reason
     level: int
-    entries: int = 1
+    code: int
+    entries: int
+
+    @classmethod
+    def of(cls, reason: Reason, level: int, entries: int = 1) -> Hint:
+        """Return a hint with the code of its reason."""
+        return cls(reason, level, HINT_REASONS.index(reason), entries)
 
 
 class PageHints(NamedTuple):
@@ -88,9 +95,10 @@ def spread_hints(parent: np.ndarray, hints: dict[int, Hint]) -> HintsAround:
     codes = np.full(len(parent), -1, np.int32)
     levels = np.zeros(len(parent), np.uint8)
     entries = np.zeros(len(parent), np.uint8)
-    for number, hint in hints.items():
-        codes[number], levels[number] = _reason_codes()[hint.reason], hint.level
-        entries[number] = min(hint.entries, _MOST_ENTRIES)
+    numbers = list(hints)
+    codes[numbers] = [hint.code for hint in hints.values()]
+    levels[numbers] = [hint.level for hint in hints.values()]
+    entries[numbers] = [min(hint.entries, _MOST_ENTRIES) for hint in hints.values()]
     module = load_compiled("features")
     spread = pure_spread_hints if module is None else module.spread_hints
     return HintsAround(*spread(parent, codes, levels, entries))
@@ -118,8 +126,10 @@ def pure_spread_hints(
 def count_alike(table: LeafTable, hints: dict[int, Hint]) -> np.ndarray:
     """Return for each element (m, int32) how many elements in it have a hint with the same reason as its own."""
     alike = np.zeros(len(table.tags), np.int32)
-    for reason in {hint.reason for hint in hints.values()}:
-        numbers = np.array([number for number, hint in hints.items() if hint.reason is reason])
+    hinted = np.array(list(hints), np.intp)
+    codes = np.array([hint.code for hint in hints.values()], np.intp)
+    for code in np.flatnonzero(np.bincount(codes)):
+        numbers = hinted[codes == code]
         # Elements are in reading order: those in an element follow it, and begin before its last block ends.
         ends = np.searchsorted(table.first[numbers], table.last[numbers])
         alike[numbers] = ends - np.arange(1, len(numbers) + 1)
@@ -170,13 +180,8 @@ def hint_table() -> dict[str, Hint]:
     """Return the hint of each tag (`<nav>`), word (`footer`) and pair of words (`ad-slot`)."""
     source = resources.files("cleaning").joinpath("data", "hints.toml").read_text("utf-8")
     return {
-        word: Hint(Reason(reason), HINT_LEVELS[level])
+        word: Hint.of(Reason(reason), HINT_LEVELS[level])
         for reason, levels in tomllib.loads(source).items()
         for level, words in levels.items()
         for word in words.split()
     }
-
-
-@cache
-def _reason_codes() -> dict[Reason, int]:
-    return {reason: code for code, reason in enumerate(HINT_REASONS)}

@@ -19,7 +19,7 @@ from cleaning.metadata.statements import read_statements
 from cleaning.methods.method import Method, MethodResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from cleaning.blocks import Page
     from cleaning.classifier.model import Model, Prediction
@@ -119,23 +119,23 @@ def _name_taught(decisions: list[Decision], untaught: list[Decision]) -> frozens
 
 def _without_hidden(table: LeafTable, decisions: list[Decision]) -> list[Decision]:
     """Return the decisions with the kept paragraphs that nobody sees dropped."""
-    kept = [number for number, decision in enumerate(decisions) if decision.kept]
-    for number in _hidden_paragraphs(table, kept):
-        decisions[number] = replace(decisions[number], reason=Reason.HIDDEN)
-    return decisions
-
-
-def _hidden_paragraphs(table: LeafTable, kept: Sequence[int]) -> list[int]:
-    """Return the kept blocks, by their numbers, that are paragraphs nobody sees; none if they are much of the text.
-
-    On 2,551 labelled pages, other hidden elements that a method keeps are main text: panels, answers, further pages.
-    """
-    nodes, words = table.node.tolist(), [block.words for block in table.blocks]
     unseen = {
         number for number, tokens in enumerate(table.node_tokens) if tokens in _NAMELESS and table.tags[number] == "p"
     }
     if not unseen:
-        return []
+        return decisions
+    kept = [number for number, decision in enumerate(decisions) if decision.kept]
+    for number in _hidden_paragraphs(table, kept, unseen):
+        decisions[number] = replace(decisions[number], reason=Reason.HIDDEN)
+    return decisions
+
+
+def _hidden_paragraphs(table: LeafTable, kept: Sequence[int], unseen: Container[int]) -> list[int]:
+    """Return the kept blocks, by their numbers, that are `unseen` elements; none if they are much of the text.
+
+    On 2,551 labelled pages, other hidden elements that a method keeps are main text: panels, answers, further pages.
+    """
+    nodes, words = table.node.tolist(), [block.words for block in table.blocks]
     hidden = [
         number
         for number in kept

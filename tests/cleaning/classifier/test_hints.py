@@ -63,13 +63,13 @@ def test_two_adjacent_words_can_be_surer_than_each(tokens):
 def test_surest_word_counts_and_of_equals_the_first():
     assert read_hint("div", "comment footer disqus").reason is Reason.COMMENT
     assert read_hint("div", "share colophon").reason is Reason.FOOTER
-    assert read_hint("div", "main share footer") == Hint(Reason.SOCIAL, 1)
+    assert read_hint("div", "main share footer") == Hint.of(Reason.SOCIAL, 1)
     assert read_hint("nav", "colophon").reason is Reason.NAVIGATION
 
 
 def test_word_that_is_a_tags_name_is_not_the_tag():
     assert read_hint("div", "aside") is None
-    assert read_hint("div", "nav") == Hint(Reason.NAVIGATION, 1)
+    assert read_hint("div", "nav") == Hint.of(Reason.NAVIGATION, 1)
     assert read_hint("nav", "").level == 2
 
 
@@ -86,13 +86,13 @@ def test_hints_of_a_page_are_those_of_its_elements_and_of_the_labels_of_its_bloc
     table = read_leaf_table(parse(source).root)
     hints = read_page_hints(table)
     assert {table.tags[number]: hint.reason for number, hint in hints.elements.items()} == {"nav": Reason.NAVIGATION}
-    assert hints.inlines == {2: Hint(Reason.BYLINE, 2)}
+    assert hints.inlines == {2: Hint.of(Reason.BYLINE, 2)}
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.none() | st.tuples(st.sampled_from(HINT_REASONS), st.integers(1, 3)))))
 def test_hints_around_an_element_are_its_own_and_those_of_the_elements_around_it(rows):
     parent = np.array([-1 if not number else back % number for number, (back, _) in enumerate(rows)], np.int32)
-    hints = {number: Hint(*hint) for number, (_, hint) in enumerate(rows) if hint}
+    hints = {number: Hint.of(*hint) for number, (_, hint) in enumerate(rows) if hint}
     around = spread_hints(parent, hints)
     for number in range(len(rows)):
         chain = [number]
@@ -110,7 +110,7 @@ def test_hints_are_spread_alike_with_and_without_the_compiled_core():
     parent = np.array([-1, *(int(random.integers(number)) for number in range(1, 300))], np.int32)
     chosen = random.choice(300, 80, replace=False).tolist()
     hints = {
-        number: Hint(HINT_REASONS[number % len(HINT_REASONS)], 1 + number % 3, 1 + number % 200) for number in chosen
+        number: Hint.of(HINT_REASONS[number % len(HINT_REASONS)], 1 + number % 3, 1 + number % 200) for number in chosen
     }
     codes = np.full(300, -1, np.int32)
     levels = np.zeros(300, np.uint8)
