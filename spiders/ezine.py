@@ -105,20 +105,21 @@ class EzineSpider(ListingSpider):
 
     name = "ezine"
     Arguments = EzineArguments
-    asked: EzineArguments
+    arguments: EzineArguments
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name, **arguments)
         self._empty = 0  # articles in a row
-        if self.asked.category and self.asked.categories is not None:
+        if self.arguments.category and self.arguments.categories is not None:
             raise ConfigError("the spider 'ezine' takes the argument 'category' or 'categories', not both")
 
     async def start(self) -> AsyncIterator[Request]:
-        if self.asked.categories == ():
-            url = urljoin(self.asked.base_url, "/sitemap.html")
+        if self.arguments.categories == ():
+            url = urljoin(self.arguments.base_url, "/sitemap.html")
             yield self.listing(url).replace(callback=self.parse_sitemap, errback=self.use_known, cb_kwargs={})
             return
-        for section in self.asked.categories or ([self.asked.category] if self.asked.category else _PAPER_CATEGORIES):
+        category = self.arguments.category
+        for section in self.arguments.categories or ([category] if category else _PAPER_CATEGORIES):
             yield self._section(section)
 
     def parse_sitemap(self, response: Response) -> Iterator[Request]:
@@ -162,7 +163,7 @@ class EzineSpider(ListingSpider):
         with time_limit(config_of(self.crawler).cleaning_seconds):
             article = _read_article(page(response).tree)
         self._empty = 0 if article.has_text and article.title else self._empty + 1
-        if self._empty >= self.asked.empty:
+        if self._empty >= self.arguments.empty:
             raise CloseSpider(FinishReason.NO_ARTICLES)
         if self._empty:
             self.count("no_article")
@@ -179,7 +180,7 @@ class EzineSpider(ListingSpider):
             )
 
     def _section(self, section: str) -> Request:
-        return self.listing(urljoin(self.asked.base_url, f"/?cat={section}"))
+        return self.listing(urljoin(self.arguments.base_url, f"/?cat={section}"))
 
 
 def _is_article_url(url: str) -> bool:

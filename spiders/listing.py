@@ -107,7 +107,7 @@ class ListingArguments:
 class ListingSpider(ArgumentSpider):
     """Reads listings. Subclasses define which links are articles, and the details of the site's pages."""
 
-    asked: ListingArguments
+    arguments: ListingArguments
     link_history: LinkHistory
     seen_urls: SeenUrls
     _recorder: LinkHistoryRecorder
@@ -153,7 +153,7 @@ class ListingSpider(ArgumentSpider):
         first = _first_page(response)
         new = self.seen_urls.add(first, [link.url for link in links])
         self.seen_urls.add(first, [response.url])
-        if following is None or number >= (self.asked.pages or MAX_COUNT):
+        if following is None or number >= (self.arguments.pages or MAX_COUNT):
             return
         if not new or self.seen_urls.has(first, following):
             self.count("repeated")
@@ -165,7 +165,7 @@ class ListingSpider(ArgumentSpider):
         """Yield the page, unless its own date is too old."""
         assert isinstance(response, TextResponse)
         # Without `since` the page need not be parsed here: a cleaning process does it.
-        if self.asked.since is not None and self._is_old(iso_day(response.css(_DATE_SELECTOR).get(""))):
+        if self.arguments.since is not None and self._is_old(iso_day(response.css(_DATE_SELECTOR).get(""))):
             self.count("older")
             return
         yield page(response)
@@ -195,4 +195,4 @@ class ListingSpider(ArgumentSpider):
             )
 
     def _is_old(self, published: date | None) -> bool:
-        return published is not None and self.asked.since is not None and published < self.asked.since
+        return published is not None and self.arguments.since is not None and published < self.arguments.since

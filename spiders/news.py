@@ -103,14 +103,14 @@ class NewsSpider(ListingSpider):
 
     name = "news"
     Arguments = NewsArguments
-    asked: NewsArguments
+    arguments: NewsArguments
     portals: dict[str, Portal]
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name, **arguments)
-        if self.asked.age is not None:
-            oldest = datetime.now(UTC).date() - timedelta(days=self.asked.age)
-            self.asked = replace(self.asked, since=max(oldest, self.asked.since or date.min))
+        if self.arguments.age is not None:
+            oldest = datetime.now(UTC).date() - timedelta(days=self.arguments.age)
+            self.arguments = replace(self.arguments, since=max(oldest, self.arguments.since or date.min))
         self._admitted: dict[str, _AdmittedArticles] = {}
         self.renders_all = True
 
@@ -119,16 +119,16 @@ class NewsSpider(ListingSpider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         config = config_of(crawler)
         try:
-            portals = select_portals(spider.asked.site, read_portals(config.portals))
+            portals = select_portals(spider.arguments.site, read_portals(config.portals))
         except ValueError as error:
             if isinstance(error, ConfigError):
                 raise
-            raise ConfigError(f"the argument 'site' of 'news' is {spider.asked.site!r}: {error}") from error
-        if "saved" in spider.asked.sources and not config.replay:
+            raise ConfigError(f"the argument 'site' of 'news' is {spider.arguments.site!r}: {error}") from error
+        if "saved" in spider.arguments.sources and not config.replay:
             raise ConfigError("sources=saved reads saved pages, but REPLAY is not set: add -s REPLAY=PATH")
         spider.portals = {portal.name: portal for portal in portals}
         spider.renders_all = config.render or not any(portal.render for portal in portals)
-        _apply_portal_settings(crawler.settings, portals, config, spider.asked.seconds)
+        _apply_portal_settings(crawler.settings, portals, config, spider.arguments.seconds)
         return spider
 
     def sections(self) -> Sequence[str]:
@@ -140,7 +140,7 @@ class NewsSpider(ListingSpider):
                 yield request
 
     def _start_requests(self, portal: Portal) -> Iterator[Request]:
-        sources = self.asked.sources
+        sources = self.arguments.sources
         if "saved" in sources:
             urls = (url for url in replay_source(self.crawler).urls() if _is_saved_page_of(portal, url))
             yield from (self._portal_request(portal, Request(url, self.parse_saved)) for url in urls)
@@ -164,10 +164,10 @@ class NewsSpider(ListingSpider):
         assert isinstance(response, TextResponse)
         portal = self._portal(response)
         level = response.meta.get(_LEVEL_META)
-        if "feeds" in self.asked.sources and not portal.feeds and number == 1:
+        if "feeds" in self.arguments.sources and not portal.feeds and number == 1:
             for url in feed_links(response):
                 yield self._feed_request(portal, url, "feed")
-        if not {"sections", "saved"}.intersection(self.asked.sources):
+        if not {"sections", "saved"}.intersection(self.arguments.sources):
             return
         requests = list(super().parse_listing(response, number))
         articles = [request for request in requests if request.callback == self.parse_article]
@@ -176,7 +176,7 @@ class NewsSpider(ListingSpider):
         for request in requests:
             if request.callback != self.parse_article:
                 yield self._portal_request(portal, request)
-        if level is not None and level < self.asked.depth and not portal.sections:
+        if level is not None and level < self.arguments.depth and not portal.sections:
             for url in section_links(response):
                 yield self._portal_request(portal, self.listing(url), **{_LEVEL_META: level + 1})
 
@@ -306,7 +306,7 @@ class NewsSpider(ListingSpider):
         Stored articles that are not due are left out and do not use up the limit. So each run of a crawl reads on where
         the one before it ended, in a sitemap of any length.
         """
-        admitted = self._admitted.setdefault(portal.name, _AdmittedArticles(self.asked.articles))
+        admitted = self._admitted.setdefault(portal.name, _AdmittedArticles(self.arguments.articles))
         left = iter(requests)
         while part := list(islice(left, _REQUESTS_PER_STEP)):
             known = await self._known_pages([url_key(request.url) for request in part])

@@ -32,13 +32,13 @@ class SectionSpider(ListingSpider):
 
     name = "section"
     Arguments = SectionArguments
-    asked: SectionArguments
+    arguments: SectionArguments
 
     async def start(self) -> AsyncIterator[Request]:
-        yield self.listing(self.asked.url, dont_filter=True)
+        yield self.listing(self.arguments.url, dont_filter=True)
 
     def sections(self) -> Sequence[str]:
-        return (self.asked.url,)
+        return (self.arguments.url,)
 
     def article_links(self, response: TextResponse) -> list[Link]:
-        return article_links(response, self.asked.allow, self.link_history)
+        return article_links(response, self.arguments.allow, self.link_history)

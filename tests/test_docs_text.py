@@ -117,7 +117,7 @@ def test_the_method_of_the_documentation_keeps_the_article_and_loses_no_text(mon
 
 def test_the_arguments_of_the_documentation_are_checked():
     spider = piece("extend.md", "NotesArguments")["Notes"]
-    assert spider(url="https://news.example.org/notes", limit="3").asked.limit == 3
+    assert spider(url="https://news.example.org/notes", limit="3").arguments.limit == 3
     with pytest.raises(ConfigError) as raised:
         spider()
     assert f"`{raised.value}`" in (ROOT / "docs" / "extend.md").read_text("utf-8")

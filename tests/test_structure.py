@@ -63,10 +63,7 @@ PLAIN_WORDS = frozenset(
 ALLOWED_PRONOUNS = {
     ("crawler/fetching/answers.py", "at"),
     ("crawler/visit.py", "at"),
-    ("spiders/ezine.py", "asked"),
-    ("spiders/listing.py", "asked"),
     ("spiders/news.py", "asked"),
-    ("spiders/section.py", "asked"),
 }
 
 

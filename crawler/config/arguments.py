@@ -23,7 +23,7 @@ Arguments = TypeVar("Arguments")
 
 
 class ArgumentSpider(Spider):
-    """A spider whose arguments are the fields of the dataclass `Arguments`; `asked` holds their values.
+    """A spider whose arguments are the fields of the dataclass `Arguments`; `arguments` holds their values.
 
     Raises ConfigError for an unknown name (and suggests the nearest), a missing argument and a bad value.
     """
@@ -32,7 +32,7 @@ class ArgumentSpider(Spider):
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name, **arguments)
-        self.asked = read_arguments(type(self).Arguments, arguments, self.name)
+        self.arguments = read_arguments(type(self).Arguments, arguments, self.name)
 
 
 def read_arguments(declared: type[Arguments], values_by_name: Mapping[str, Any], spider: str) -> Arguments:

@@ -144,14 +144,14 @@ class Renderer:
         json_address = f"/api{request.url.path}" if request.url.path != "/" else view.api_path
         query = f"?{request.url.query}" if request.url.query else ""
         template = self._environment.get_template(f"{view.name}.html.j2")
-        context = _context(request) | {"it": answer, "asked": question, "json_address": f"{json_address}{query}"}
+        context = _context(request) | {"it": answer, "question": question, "json_address": f"{json_address}{query}"}
         return template.render(context)
 
     def feed(self, request: Request, question: ChangesQuestion, answer: ChangesAnswer) -> str:
         """Return the Atom feed of an answer; its addresses are those under which the server was asked."""
         template = self._environment.get_template("changes.atom.j2")
         base = str(request.base_url).rstrip("/")
-        return template.render(it=answer, asked=question, base=base, feed_key=request.state.feed_key)
+        return template.render(it=answer, question=question, base=base, feed_key=request.state.feed_key)
 
     def edit_page(self, request: Request, template: str, values: dict[str, Any]) -> str:
         """Return a page on which something can be changed; its forms hold the server's key."""

@@ -86,9 +86,9 @@ def test_an_invalid_argument_is_an_error_that_says_what_it_takes(arguments, mess
 
 def test_the_later_of_since_and_age_is_used():
     day = datetime.now(UTC).date() - timedelta(days=3)
-    assert NewsSpider(site="bbc", age="3").asked.since == day
-    assert NewsSpider(site="bbc", age="3", since="2001-01-01").asked.since == day
-    assert NewsSpider(site="bbc", age="3", since="2999-01-01").asked.since == date(2999, 1, 1)
+    assert NewsSpider(site="bbc", age="3").arguments.since == day
+    assert NewsSpider(site="bbc", age="3", since="2001-01-01").arguments.since == day
+    assert NewsSpider(site="bbc", age="3", since="2999-01-01").arguments.since == date(2999, 1, 1)
 
 
 @pytest.mark.parametrize(
