@@ -4,6 +4,7 @@ import json
 import re
 import runpy
 import sys
+from collections import Counter
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
@@ -176,6 +177,17 @@ def test_every_page_is_classed_once_by_the_models_of_other_hosts_and_a_title_is_
         assert split.right["raw"].all()
     assert pages[0].with_title().texts == {"raw": "Number\ngamma Number", "empty": "Number\n"}
     assert pages[0].with_title().with_title().texts == pages[0].with_title().texts
+
+
+@pytest.mark.usefixtures("data", "chromium", "temporary")
+def test_every_threshold_is_swept_on_its_pages(monkeypatch, tmp_path):
+    monkeypatch.setattr(thresholds, "SECONDS", 120)  # a busy machine is slow to render
+    finding = thresholds.run(FEW)
+    check_shape(finding)
+    present.draw(tmp_path / "thresholds.svg", finding)
+    swept = [(row[0], row[1]) for row in finding.tables[0].rows]
+    assert {(sweep.pages, sweep.option): len(sweep.values) for sweep in thresholds.SWEEPS} == Counter(swept)
+    assert len(finding.verdicts) == len(finding.panels) == len(thresholds.SWEEPS)
 
 
 def test_sweeps_hold_the_defaults_and_change_one_option():
