@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from cleaning.blocks import Decision, Page, Reason, kept_decisions
-from cleaning.embedded.prose import has_little_prose, read_embedded
+from cleaning.embedded.prose import read_embedded
 from cleaning.errors import OptionError
 from cleaning.leaf_table import read_leaf_table
 from cleaning.leaves import body_of, walk
@@ -140,7 +140,8 @@ def _decide_text(
     """Return the decisions on a page, and the page: a copy with its embedded prose if it shows none."""
     result = decide_page(page, stated, method, options, site_model)
     cut = [decision.block for decision in result.decisions] if method.cuts_leaves else _walked_blocks(page)
-    if not has_little_prose(cut) or (embedded := read_embedded(page, stated)) is None:
+    embedded = read_embedded(page, stated, cut)
+    if embedded is None:
         return page, result
     return embedded, decide_page(embedded, stated, method, options, site_model)
 
@@ -149,9 +150,7 @@ def text_page(page: Page) -> Page:
     """Return the page as `clean` reads it: with its address, and as a copy with its embedded prose if it shows none."""
     stated = read_statements(page.root)
     page = _with_address(page, stated)
-    if not has_little_prose(_walked_blocks(page)):
-        return page
-    return read_embedded(page, stated) or page
+    return read_embedded(page, stated, _walked_blocks(page)) or page
 
 
 def _with_address(page: Page, stated: Statements) -> Page:

@@ -284,13 +284,9 @@ class PageTotals:
         return real
 
     @cached_property
-    def kinds(self) -> list[Kind]:
-        return [block.kind for block in self.table.blocks]
-
-    @cached_property
     def kind_codes(self) -> np.ndarray:
         """The place of each block's kind in `Kind` (n, intp)."""
-        return np.array([_KIND_CODES[id(kind)] for kind in self.kinds], np.intp)
+        return np.array([_KIND_CODES[id(block.kind)] for block in self.table.blocks], np.intp)
 
     @cached_property
     def headings(self) -> np.ndarray:

@@ -46,7 +46,7 @@ _TEMPLATE_TYPES = frozenset(
 _MIN_SHARED = 0.6
 
 
-def has_little_prose(blocks: Iterable[Block]) -> bool:
+def _has_little_prose(blocks: Iterable[Block]) -> bool:
     """Return True if the blocks of a page have too few words of prose for a page that is not a shell."""
     words = 0
     for block in blocks:
@@ -56,23 +56,25 @@ def has_little_prose(blocks: Iterable[Block]) -> bool:
     return True
 
 
-def read_embedded(page: Page, stated: Statements) -> Page | None:
-    """Return a copy of the page with its embedded prose as elements; None if it has no more of that than of its own.
+def read_embedded(page: Page, stated: Statements, blocks: Sequence[Block]) -> Page | None:
+    """Return a copy of the page with its embedded prose as elements.
 
-    The page must be a shell (`has_little_prose`) in its own tree.
+    `blocks` are those of its own tree, as the walk cuts it. None for a page that is no shell, and for one that has no
+    more embedded prose than prose of its own.
     """
-    root = page.root
-    if page.text_source is not TextSource.TREE or page.layout is not None or _is_large(root):
+    if not _has_little_prose(blocks):
         return None
-    needed = max(_MIN_WORDS, 2 * _prose_words(root))
+    if page.text_source is not TextSource.TREE or page.layout is not None or _is_large(page.root):
+        return None
+    needed = max(_MIN_WORDS, 2 * _count_prose_words(blocks))
     candidates: dict[TextSource, HtmlElement] = {}
     words: dict[TextSource, int] = {}
-    is_listing = _is_listing(root)
+    is_listing = _is_listing(blocks)
     for source, open_source in _SOURCES.items():
         if is_listing and source in _DATA_SOURCES:
             continue
         copy = open_source(page, stated)
-        if copy is not None and (count := _prose_words(copy)) >= needed:
+        if copy is not None and (count := _count_prose_words(read_leaf_table(copy).blocks)) >= needed:
             candidates[source] = copy
             words[source] = count
     if not candidates:
@@ -82,9 +84,8 @@ def read_embedded(page: Page, stated: Statements) -> Page | None:
     return replace(page, root=candidates[source], text_source=source)
 
 
-def _is_listing(root: HtmlElement) -> bool:
+def _is_listing(blocks: Sequence[Block]) -> bool:
     """Return True for a page that shows much, if no prose: what the data of its scripts tell is not its text."""
-    blocks = read_leaf_table(root).blocks
     words = sum(block.words for block in blocks)
     linked = sum(block.link_words for block in blocks)
     return words > _MAX_WORDS_OF_SHELL or words - linked > _MAX_UNLINKED_OF_SHELL
@@ -108,8 +109,8 @@ def _best(
     return TextSource.JSON_LD
 
 
-def _prose_words(root: HtmlElement) -> int:
-    return sum(block.prose_words for block in read_leaf_table(root).blocks)
+def _count_prose_words(blocks: Iterable[Block]) -> int:
+    return sum(block.prose_words for block in blocks)
 
 
 def _is_large(root: HtmlElement) -> bool:

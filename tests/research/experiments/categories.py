@@ -21,10 +21,11 @@ from lxml import etree
 from stand_ins import decide, text_of
 
 from cleaning import METHODS, PageError, parse
+from cleaning.classifier.signals import PAGE_TYPES
 
 CLASSES = {"course": 200, "student": 200, "faculty": 100}
-TYPES = ("article", "service", "product", "collection", "forum", "listing", "documentation")
 PAGES_OF_A_TYPE = 90
+FEWEST_OF_A_CLASS = 3
 RAW = "raw"
 METHOD_NAMES = [name for name, method in METHODS.items() if not method.needs]
 
@@ -47,17 +48,23 @@ class Labelled:
         return replace(self, texts=texts)
 
 
-def load(counts):
-    """Return so many pages of each class, chosen by the hashes of their addresses; what is not a page is left out."""
+def load(limit):
+    """Return pages of the classes, about `limit` of them (None: all), chosen by the hashes of their addresses.
+
+    What is not a page is left out.
+    """
+    share = 1.0 if limit is None else min(1.0, limit / sum(CLASSES.values()))
+    counts = {label: max(FEWEST_OF_A_CLASS, round(count * share)) for label, count in CLASSES.items()}
     with tarfile.open(corpus.DATA / "categories" / "webkb.tar.gz") as archive:
         pages = sorted(webkb.pages(archive, None), key=lambda page: xxhash.xxh64_hexdigest(page[1].encode()))
         return [page for label in counts for page in islice(_of_class(archive, pages, label), counts[label])]
 
 
-def load_types(count):
-    """Return so many pages of each type of wcxb-dev, chosen by the hashes of their ids."""
+def load_types(limit):
+    """Return pages of each type of wcxb-dev, at most `limit` of one (None: all), chosen by the hashes of their ids."""
+    count = PAGES_OF_A_TYPE if limit is None else min(max(FEWEST_OF_A_CLASS, limit), PAGES_OF_A_TYPE)
     samples = corpus.read_samples("wcxb-dev")
-    chosen = [corpus.pin([sample for sample in samples if sample.type == name], count) for name in TYPES]
+    chosen = [corpus.pin([sample for sample in samples if sample.type == name], count) for name in PAGE_TYPES]
     labelled = (_labelled(sample.body, sample.url, sample.type) for samples in chosen for sample in samples)
     return [page for page in labelled if page is not None]
 

@@ -49,8 +49,7 @@ class Split:
 
 
 def run(limit=None):
-    share = 1.0 if limit is None else min(1.0, limit / sum(CLASSES.values()))
-    pages = load({label: max(3, round(count * share)) for label, count in CLASSES.items()})
+    pages = load(limit)
     splits = measure(pages)
     accuracy = {text: accuracies(splits, text) for text in (RAW, *METHOD_NAMES)}
     return Finding(
@@ -159,7 +158,7 @@ def _cases(accuracy):
         pooled = sum(TEXT[method]) / sum(TESTED)
         rows.append([f"paper: {method}, the table", *map(_percent, shares), _percent(np.mean(shares))])
         rows.append([f"paper: {method}, counts of the text", *map(_percent, counted), _percent(pooled)])
-    rows += [[f"ours: {text}", *map(_with_error, values), _percent(values.mean())] for text, values in accuracy.items()]
+    rows += [[f"ours: {text}", *map(with_error, values), _percent(values.mean())] for text, values in accuracy.items()]
     return Figures("Table 4.3.2, %", ("test pages", *map(str, TESTED), "all"), rows)
 
 
@@ -167,7 +166,8 @@ def _percent(share):
     return f"{100 * share:.1f}"
 
 
-def _with_error(values):
+def with_error(values):
+    """Return the mean of shares and its standard error as text, in per cent."""
     return f"{_percent(values.mean())} ± {_percent(standard_error(values))}"
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from categories import CLASSES, METHOD_NAMES, PAGES_OF_A_TYPE, RAW, TYPES, load, load_types
+from categories import CLASSES, METHOD_NAMES, RAW, load, load_types
 from findings import Finding, Panel
-from pab_classes import PAPER, classify, count_terms, standard_error
+from pab_classes import PAPER, classify, count_terms, with_error
 from report import Figures
 from sklearn.model_selection import StratifiedGroupKFold
 from verdicts import judge_ahead
+
+from cleaning.classifier.signals import PAGE_TYPES
 
 FOLDS = 10
 WEBKB, MODERN = "WebKB", "types of wcxb-dev"
@@ -26,7 +28,8 @@ _TYPES_NOTE = (
 
 
 def run(limit=None):
-    classes, types = _load(limit)
+    classes = load(limit)
+    types = load_types(limit)
     right = {
         (name, form): measure([page.with_title() for page in pages] if form == WITH_TITLE else pages)
         for name, pages in ((WEBKB, classes), (MODERN, types))
@@ -37,7 +40,7 @@ def run(limit=None):
         "Naive Bayes with every page's title, and on pages of today",
         "Kabir et al. 2015, section 4.3, with what it leaves open",
         f"{len(classes)} pages of three classes of WebKB ({', '.join(CLASSES)}), and {len(types)} pages of the "
-        f"{len(TYPES)} types of wcxb-dev",
+        f"{len(PAGE_TYPES)} types of wcxb-dev",
         (_table(right),),
         _panels(right),
         _verdicts(right, hosts),
@@ -45,12 +48,6 @@ def run(limit=None):
         ("webkb", "wcxb-dev"),
         notes=(_NOTE, _TYPES_NOTE),
     )
-
-
-def _load(limit):
-    share = 1.0 if limit is None else min(1.0, limit / sum(CLASSES.values()))
-    classes = load({label: max(3, round(count * share)) for label, count in CLASSES.items()})
-    return classes, load_types(PAGES_OF_A_TYPE if limit is None else min(limit, PAGES_OF_A_TYPE))
 
 
 def measure(pages):
@@ -89,16 +86,11 @@ def _verdicts(right, hosts):
 def _table(right):
     rows = [[f"paper: {method}", *[""] * len(right), f"{100 * np.mean(PAPER[method]):.1f}"] for method in PAPER]
     rows += [
-        [f"ours: {text}", *(_with_error(_accuracy(splits, text)) for splits in right.values()), ""]
+        [f"ours: {text}", *(with_error(_accuracy(splits, text)) for splits in right.values()), ""]
         for text in (RAW, *METHOD_NAMES)
     ]
     head = ("text", *(f"{name}, {form}" for name, form in right), "the paper's categories")
     return Figures("Accuracy by the models of other hosts, %", head, rows)
-
-
-def _with_error(values):
-    error = standard_error(values) if len(values) > 1 else float("nan")
-    return f"{100 * values.mean():.1f} ± {100 * error:.1f}"
 
 
 def _panels(right):

@@ -15,7 +15,7 @@ from cleaning.options import Options
 
 ARTICLE_SETS = ("wcxb-dev", "fundus-dev")
 STYLED_SETS = ("wcxb-dev", "fundus-dev", "magic-dev")
-_LEAST_STYLES = 5_000  # characters
+LEAST_STYLES = 5_000  # characters
 ARTICLES = "English articles of wcxb-dev and English news of fundus-dev, chosen by their hashes"
 
 
@@ -39,7 +39,7 @@ def articles_with_styles(limit):
 def _holds_its_styles(sample):
     root = read(sample).root
     linked = any("stylesheet" in link.get("rel", "").lower() for link in root.iter("link"))
-    return not linked and sum(len(style.text or "") for style in root.iter("style")) >= _LEAST_STYLES
+    return not linked and sum(len(style.text or "") for style in root.iter("style")) >= LEAST_STYLES
 
 
 def limited(most, limit):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,12 +11,10 @@ from findings import Finding, Outcome, Panel, Verdict
 from report import Figures
 from scores import score_text
 from stand_ins import ARTICLE_SETS, ARTICLES, articles, decide, read, text_of
-from vce_blocks import SECONDS, score
+from vce_blocks import SECONDS, render, score
 from verdicts import judge_ahead
 
-from cleaning import PageError
 from cleaning.options import Options
-from crawler.errors import RenderError
 from crawler.fetching.render.browser import Browser
 
 PAGES, RENDERED = 100, 30
@@ -86,7 +83,8 @@ def run(limit=None):
     """Return the finding; raises RenderError where there is no browser."""
     pages = {ENGLISH: articles(PAGES, limit), CHINESE: chinese_articles()[:limit], LAID_OUT: articles(RENDERED, limit)}
     parsed = {name: [(read(sample), sample) for sample in pages[name]] for name in (ENGLISH, CHINESE)}
-    parsed[LAID_OUT] = _laid_out(pages[LAID_OUT])
+    with Browser(seconds=SECONDS, max_bytes=LARGEST_PAGE) as browser:
+        parsed[LAID_OUT] = list(render(pages[LAID_OUT], browser))
     scores = {sweep: measure(sweep, parsed[sweep.pages]) for sweep in SWEEPS}
     hosts = {name: [sample.host for _, sample in samples] for name, samples in parsed.items()}
     return Finding(
@@ -101,17 +99,6 @@ def run(limit=None):
         (*ARTICLE_SETS, "magic-dev"),
         notes=(_NOTE, _BEST_NOTE),
     )
-
-
-def _laid_out(samples):
-    pages = []
-    with Browser(seconds=SECONDS, max_bytes=LARGEST_PAGE) as browser:
-        for sample in samples:
-            try:
-                pages.append((browser.render(sample.body, sample.url), sample))
-            except (RenderError, PageError) as error:
-                print(f"{sample.id}: {error}", file=sys.stderr)
-    return pages
 
 
 def measure(sweep, pages):

@@ -9,7 +9,7 @@ import numpy as np
 from evaluation import LARGEST_PAGE
 from findings import Finding, Panel
 from report import Figures
-from stand_ins import ARTICLES, STYLED_SETS, articles, articles_with_styles, decide
+from stand_ins import ARTICLES, LEAST_STYLES, STYLED_SETS, articles, articles_with_styles, decide
 from verdicts import judge_ahead, judge_possible, judge_reached
 
 from cleaning import PageError
@@ -60,8 +60,8 @@ _NOTE = (
     "of the six sites pages are saved, without gold texts; of FOX23 there is none. The paper prints MSNBS for MSNBC."
 )
 _STYLES_NOTE = (
-    f"`{WITH}` are pages that link to no style sheet and have 5,000 characters or more of their own. So they look as "
-    "they do to a visitor, but for pictures and what scripts change."
+    f"`{WITH}` are pages that link to no style sheet and have {LEAST_STYLES:,} characters or more of their own. "
+    "So they look as they do to a visitor, but for pictures and what scripts change."
 )
 
 
@@ -92,16 +92,22 @@ def run(limit=None):
 def measure(samples, browser):
     """Return the scores of both methods by page, those left out that cannot be rendered or have no content block."""
     scores_of_samples = {}
+    for page, sample in render(samples, browser):
+        scores = {method: score(decide(page, method), sample.text) for method in PAPER}
+        if all(scores.values()):
+            scores_of_samples[sample] = scores
+    return scores_of_samples
+
+
+def render(samples, browser):
+    """Yield the pages as the browser lays them out, each with its sample; what cannot be rendered is left out."""
     for sample in samples:
         try:
             page = browser.render(sample.body, sample.url)
         except (RenderError, PageError) as error:
             print(f"{sample.id}: {error}", file=sys.stderr)
             continue
-        scores = {method: score(decide(page, method), sample.text) for method in PAPER}
-        if all(scores.values()):
-            scores_of_samples[sample] = scores
-    return scores_of_samples
+        yield page, sample
 
 
 def score(decisions, gold):
