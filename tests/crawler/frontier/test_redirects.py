@@ -32,7 +32,7 @@ ASKING = ("/own-1", "/own-2", "/own-3")
 WALLED = ("/walled-1", "/walled-2", "/walled-3", "/walled-4")
 MOVED = tuple(f"/moved-{number}" for number in range(8))
 PATHS = (*ASKING, *WALLED, *MOVED, "/chain-a", "/itself", "/endless-a")
-ONE_BY_ONE = {"CONCURRENT_REQUESTS_PER_DOMAIN": 1}
+ONE_BY_ONE = {"CONCURRENT_REQUESTS": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -138,10 +138,14 @@ def test_without_cookies_each_page_fails_and_is_known_to_retry(run, site, databa
     assert second.code == 0, second.log
     assert database.pages() == ["/home"]
     ends = database.requests()
-    # The wall sends back to the page that came last, so one of them ends as a redirect: a page, or the wall itself.
-    assert sum(ends[path] == ("failed", "redirect_loop", 0) for path in (*WALLED, "/wall")) == len(WALLED)
+    # The first page is redirected to the wall, which is a request of its own. It sends back to the page that came last:
+    # to the first page, which is a loop, or to another page, which is known and fails by itself.
+    walled = Counter(ends[path] for path in (*WALLED, "/wall"))
+    looping, redirected = walled["failed", "redirect_loop", 0], walled["done", "redirected", 0]
+    assert looping >= len(WALLED) - 1, walled
+    assert looping + redirected == len(WALLED) + 1, walled
     assert {ends[f"/consent?back={path}"] for path in ASKING} == {("failed", "redirect_loop", 0)}
-    assert database.totals()["visit/redirect_loop"] == len(ASKING) + len(WALLED)
+    assert database.totals()["visit/redirect_loop"] == len(ASKING) + looping
     failed = database.rows("SELECT error FROM request WHERE state = 'failed'")
     assert all(advice in row["error"] for row in failed)
     assert Counter(paths)["/home"] <= 2
