@@ -14,7 +14,7 @@ import numpy
 
 from cleaning.blocks import Kind
 from cleaning.classifier.features import (
-    AROUND_CODES, BLOCK_COLUMNS, CHAIN_LEVELS, ELEMENT_LEVELS, FAR_BLOCKS, NEAR_LEVELS, NEIGHBOUR_NAMES,
+    AROUND_CODES, BLOCK_COLUMNS, CHAIN_LEVELS, ELEMENT_LEVELS, FAR_BLOCKS, HINT_COLUMNS, NEAR_LEVELS, NEIGHBOUR_NAMES,
     NEIGHBOUR_REACHES, NEIGHBOUR_STEPS, PAGE_SCORE_COLUMNS, SHAPE_LEVELS, SURE_SCORE, SimilarityGroups, TAG_CODES,
     TINY_CHARS, WINDOW_REACHES, without_digits,
 )
@@ -28,7 +28,7 @@ cdef int[3] _REACHES = NEIGHBOUR_REACHES
 cdef int[3] _WINDOWS = WINDOW_REACHES
 cdef int _FAR = FAR_BLOCKS, _NEAR = NEAR_LEVELS, _AROUND = len(AROUND_CODES)
 cdef int _SHAPES = SHAPE_LEVELS, _LEVELS = ELEMENT_LEVELS, _CHAIN = CHAIN_LEVELS
-cdef int _REASONS = len(HINT_REASONS)
+cdef int _REASONS = len(HINT_REASONS), _HINT_COLUMNS = HINT_COLUMNS
 cdef int _FIRST_STAGE_COLUMNS = BLOCK_COLUMNS, _NEIGHBOUR_COLUMNS = len(NEIGHBOUR_NAMES) - PAGE_SCORE_COLUMNS
 cdef int WORDS = Column.WORDS, CHARS = Column.CHARS, LINK_CHARS = Column.LINK_CHARS, LINKS = Column.LINKS
 cdef int PAUSES = Column.PAUSES, ENDS = Column.ENDS, QUOTES = Column.QUOTES, SYMBOLS = Column.SYMBOLS
@@ -42,6 +42,7 @@ cdef enum:
     ELEMENT_FEATURES = 8
     GROUP_FEATURES = 6
     SHAPE_FEATURES = 5
+    HINT_FEATURES = 10
     _MOST_LETTERS = 1_000  # of tokens that are read without a copy in Python
 
 
@@ -64,33 +65,118 @@ def fill_first_stage(rows, page, str title, scores):
         found.fill_lexicon(at, to)
 
 
-def spread_hints(parent, codes, levels, entries):
-    """Return the greatest level and the entries of each reason around each element, and that with the surest hint."""
-    cdef const int32_t[::1] parents = parent, reasons = codes
-    cdef const unsigned char[::1] level = levels, count = entries
-    cdef Py_ssize_t at, size = len(parents)
-    cdef int32_t outer, code
-    if not size == len(reasons) == len(level) == len(count):
-        raise ValueError("the columns of the elements differ in length")
-    around = numpy.zeros((size, _REASONS), numpy.uint8)
-    total = numpy.zeros((size, _REASONS), numpy.uint8)
-    surest = numpy.full(size, -1, numpy.int32)
-    cdef unsigned char[:, ::1] greatest = around, sums = total
-    cdef int32_t[::1] best = surest
-    for at in range(size):
-        outer, code = parents[at], reasons[at]
-        if outer >= at or code >= _REASONS:
-            raise ValueError(f"element {at} is in element {outer}, or has the reason {code}")
-        if outer >= 0:
-            memcpy(&greatest[at, 0], &greatest[outer, 0], _REASONS)
-            memcpy(&sums[at, 0], &sums[outer, 0], _REASONS)
-            best[at] = best[outer]
-        if code >= 0:
-            greatest[at, code] = max(greatest[at, code], level[at])
-            sums[at, code] = <unsigned char> min(255, sums[at, code] + count[at])
-            if best[at] < 0 or level[best[at]] < level[at]:
-                best[at] = <int32_t> at
-    return around, total, surest
+def fill_hints(rows, page, hints):
+    """Fill the columns of the hints in the first stage's rows (n x F, float32)."""
+    cdef _BlockTree tree = _BlockTree(page)
+    cdef _HintsAround around = _HintsAround(tree, hints.elements)
+    cdef float[:, ::1] table = rows
+    cdef double[::1] shares = numpy.ascontiguousarray(page.prose_chars / page.all_prose)
+    cdef double[::1] sums = _sums_before(shares, tree.size)
+    cdef int32_t[::1] inlines = numpy.zeros(tree.size, numpy.int32)
+    cdef const int32_t[:] labelled = hints.inlines.numbers, levels = hints.inlines.levels
+    cdef double[::1] of_reasons = numpy.zeros(_REASONS)
+    cdef double inline_prose = 0, hinted_prose = 0
+    cdef Py_ssize_t place
+    cdef int32_t surest
+    cdef int code, reason
+    cdef const unsigned char* around_block
+    cdef float* to
+    if len(table) != tree.size or table.shape[1] < _HINT_COLUMNS + _REASONS + HINT_FEATURES:
+        raise ValueError(f"the table is {len(table)} x {table.shape[1]}, for {tree.size} blocks")
+    for place in range(len(labelled)):
+        if not 0 <= labelled[place] < tree.size:
+            raise ValueError(f"block {labelled[place]} of {tree.size} has a hint")
+        inlines[labelled[place]] = levels[place]
+    for place in range(tree.size):
+        around_block = &around.levels[tree.node[place], 0]
+        for code in range(_REASONS):
+            if around_block[code]:
+                of_reasons[code] += shares[place]
+        if inlines[place]:
+            inline_prose += shares[place]
+        if around_block[_surest_reason(around_block)] > 1:
+            hinted_prose += shares[place]
+    for place in range(tree.size):
+        around_block = &around.levels[tree.node[place], 0]
+        surest = around.surest[tree.node[place]]
+        reason = _surest_reason(around_block)
+        to = &table[place, _HINT_COLUMNS]
+        for code in range(_REASONS):
+            to[code] = around_block[code]
+        to += _REASONS
+        to[0], to[1], to[2], to[3], to[8] = around_block[reason], -1, 0, 0, 0
+        to[4], to[5], to[6], to[7], to[9] = inlines[place], <float> inline_prose, <float> hinted_prose, 0, 0
+        if surest >= 0:
+            to[1], to[2] = reason, <float> (sums[tree.last[surest]] - sums[tree.first[surest]])
+            to[3], to[7] = <float> of_reasons[reason], around.own_entries[surest]
+            to[8], to[9] = around.entries[tree.node[place], reason], around.alike[surest]
+
+
+cdef inline int _surest_reason(const unsigned char* levels) noexcept:
+    """Return the first reason with the greatest level."""
+    cdef int code, best = 0
+    for code in range(1, _REASONS):
+        if levels[code] > levels[best]:
+            best = code
+    return best
+
+
+cdef class _HintsAround:
+    """The hints of each element and of the elements around it, as `spread_hints` and `count_alike` return them."""
+
+    cdef unsigned char[:, ::1] levels, entries
+    cdef int32_t[::1] surest, own_entries, alike
+
+    def __cinit__(self, _BlockTree tree, hints):
+        cdef const int32_t[:] numbers = hints.numbers, codes = hints.codes, levels = hints.levels
+        cdef const int32_t[:] entries = hints.entries
+        cdef Py_ssize_t number, hint = 0, size = len(tree.parent), count = len(numbers)
+        cdef int32_t outer, code, best
+        cdef int32_t[::1] own_levels = numpy.zeros(size, numpy.int32)
+        if not count == len(codes) == len(levels) == len(entries):
+            raise ValueError("the columns of the hints differ in length")
+        for hint in range(count):
+            if not (0 <= numbers[hint] < size and (not hint or numbers[hint - 1] < numbers[hint])):
+                raise ValueError(f"hint {hint} is of element {numbers[hint]} of {size}")
+            if not (0 <= codes[hint] < _REASONS and 0 < levels[hint] < 256 and 0 < entries[hint]):
+                raise ValueError(f"hint {hint} has the reason {codes[hint]}, level {levels[hint]} or no entry")
+        self.levels, self.entries = numpy.zeros((2, size, _REASONS), numpy.uint8)
+        self.surest = numpy.full(size, -1, numpy.int32)
+        self.own_entries, self.alike = numpy.zeros((2, size), numpy.int32)
+        hint = 0
+        for number in range(size):
+            outer = tree.parent[number]
+            if outer >= 0:
+                memcpy(&self.levels[number, 0], &self.levels[outer, 0], _REASONS)
+                memcpy(&self.entries[number, 0], &self.entries[outer, 0], _REASONS)
+                self.surest[number] = self.surest[outer]
+            if hint < count and numbers[hint] == number:
+                code = codes[hint]
+                self.levels[number, code] = max(self.levels[number, code], <unsigned char> levels[hint])
+                self.entries[number, code] = <unsigned char> min(255, self.entries[number, code] + entries[hint])
+                own_levels[number], self.own_entries[number] = levels[hint], entries[hint]
+                best = self.surest[number]
+                if best < 0 or own_levels[best] < levels[hint]:
+                    self.surest[number] = <int32_t> number
+                hint += 1
+        self._count_alike(tree, numbers, codes)
+
+    cdef int _count_alike(self, _BlockTree tree, const int32_t[:] numbers, const int32_t[:] codes) except -1:
+        """Add up the hints inside each element, by reason, from the innermost elements outwards."""
+        cdef int32_t[:, ::1] inside = numpy.zeros((len(tree.parent), _REASONS), numpy.int32)
+        cdef Py_ssize_t number, hint = len(numbers) - 1
+        cdef int32_t outer
+        cdef int code
+        for number in range(len(tree.parent) - 1, -1, -1):
+            outer = tree.parent[number]
+            if hint >= 0 and numbers[hint] == number:
+                self.alike[number] = inside[number, codes[hint]]
+                inside[number, codes[hint]] += 1
+                hint -= 1
+            if outer >= 0:
+                for code in range(_REASONS):
+                    inside[outer, code] += inside[number, code]
+        return 0
 
 
 def fill_neighbours(rows, page, scores, weights):

@@ -202,12 +202,12 @@ cdef class _WordBuffer:
         return 0
 
     cdef int add_letter_runs(self, str attributes) except -1:
-        """Add each run of small ASCII letters."""
-        cdef Py_ssize_t at = 0, size = self._read(attributes), end
+        """Add each run of ASCII letters, in small letters."""
+        cdef Py_ssize_t at = 0, size = self._read(attributes if attributes.isascii() else attributes.lower()), end
         self._reserve(2 * size + 1)
         while at < size:
             end = at
-            while end < size and _is_small(self.text[end]):
+            while end < size and _is_small(self.text[end] | 0x20) and self.text[end] < 0x80:
                 end += 1
             if end > at:
                 self._add_letters(at, end, c"-")
@@ -571,58 +571,67 @@ cdef class HintWords:
     """The table of hints: the tags and words that say what an element is for."""
 
     cdef _WordTable known
-    cdef list hints
+    cdef int32_t[::1] codes
 
     def __cinit__(self, table):
         cdef str word
-        self.known, self.hints = _WordTable(), []
+        self.known = _WordTable()
+        self.codes = numpy.array([hint.code for hint in table.values()], numpy.int32)
         for word, hint in table.items():
             self.known.add_scored([word] if word.startswith("<") else word.split("-"), c"-", hint.level)
-            self.hints.append(hint)
 
     def read(self, list tags, list attributes):
-        """Return the hints of the elements that have one, by their number, as `read_hint` gives them."""
+        """Return the columns of `Hints` (4 x k, int32) for elements, as `read_hint` gives them."""
         cdef _WordBuffer buffer = _WordBuffer()
-        cdef dict known = {}, found = {}
-        cdef Py_ssize_t at
+        cdef dict places = {}
+        cdef Py_ssize_t place, before, row, count = 0
         cdef str text
-        for at in range(len(tags)):
-            text = attributes[at]
-            key = (tags[at], text) if text else tags[at]
-            hint = known.get(key, self)
-            if hint is self:
+        hints = numpy.empty((4, len(tags)), numpy.int32)
+        cdef int32_t[:, ::1] rows = hints
+        cdef int32_t[::1] hinted = numpy.empty(len(tags), numpy.int32)  # an element's column of `rows`; -1 for no hint
+        for place in range(len(tags)):
+            text = attributes[place]
+            # Many elements of a page are equal.
+            before = places.setdefault((tags[place], text) if text else tags[place], place)
+            if before == place:
                 buffer.clear()
-                buffer.add_tag(<str?> tags[at])
-                buffer.add_letter_runs(text.lower())
-                known[key] = hint = self._find_surest(buffer)
-            if hint is not None:
-                found[at] = hint
-        return found
-
-    cdef object _find_surest(self, _WordBuffer buffer):
-        """Return the surest hint. Of equally sure ones, the tag comes first, then the words, then their pairs."""
-        cdef Py_ssize_t at, best = -1
-        for at in range(buffer.count):
-            best = self._surer(best, self.known.find(buffer, at, at))
-        for at in range(2, buffer.count):
-            best = self._surer(best, self.known.find(buffer, at - 1, at))
-        return self._counted(buffer, best) if best >= 0 else None
-
-    cdef object _counted(self, _WordBuffer buffer, Py_ssize_t best):
-        """Return a hint with the number of entries that give its reason."""
-        cdef Py_ssize_t at, entry
-        cdef object surest = self.hints[best]
-        cdef set entries = set()
-        for at in range(2 * buffer.count - 1):
-            if at < buffer.count:
-                entry = self.known.find(buffer, at, at)
-            elif at > buffer.count:  # the tag makes no pair
-                entry = self.known.find(buffer, at - buffer.count, at - buffer.count + 1)
+                buffer.add_tag(<str?> tags[place])
+                buffer.add_letter_runs(text)
+                hinted[place] = <int32_t> count if self._fill(buffer, rows, count) else -1
             else:
-                continue
-            if entry >= 0 and self.hints[entry].reason is surest.reason:
-                entries.add(entry)
-        return surest._replace(entries=len(entries))
+                hinted[place] = hinted[before]
+                for row in range(1, 4):
+                    rows[row, count] = rows[row, max(hinted[place], 0)]
+            if hinted[place] >= 0:
+                rows[0, count] = <int32_t> place
+                count += 1
+        return hints[:, :count]
+
+    cdef bint _fill(self, _WordBuffer buffer, int32_t[:, ::1] rows, Py_ssize_t column) noexcept:
+        """Fill a column with the surest hint, and return True; return False if there is none.
+
+        Of equally sure ones, the tag comes first, then the words, then their pairs.
+        """
+        cdef Py_ssize_t place, best = -1
+        cdef int32_t entries = 0
+        for place in range(buffer.count):
+            best = self._surer(best, self.known.find(buffer, place, place))
+        for place in range(2, buffer.count):
+            best = self._surer(best, self.known.find(buffer, place - 1, place))
+        if best < 0:
+            return False
+        self.known.serial += 1
+        for place in range(buffer.count):
+            entries += self._counts(self.known.find(buffer, place, place), best)
+            if place > 1:  # the tag makes no pair
+                entries += self._counts(self.known.find(buffer, place - 1, place), best)
+        rows[1, column], rows[2, column] = self.codes[best], <int32_t> self.known.entries[best].score
+        rows[3, column] = entries
+        return True
+
+    cdef bint _counts(self, Py_ssize_t entry, Py_ssize_t best) noexcept:
+        """Return True for an entry that gives the reason of the best one and is met for the first time."""
+        return entry >= 0 and self.codes[entry] == self.codes[best] and self.known.meet(entry)
 
     cdef Py_ssize_t _surer(self, Py_ssize_t best, Py_ssize_t other) noexcept:
         if other < 0 or best >= 0 and self.known.entries[best].score >= self.known.entries[other].score:

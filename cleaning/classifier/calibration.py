@@ -39,15 +39,15 @@ def read_signs(table: LeafTable, hints: PageHints, scores: np.ndarray) -> np.nda
     none on a page that has them on more than a fifth of its expected main text.
     """
     signs = np.zeros((len(scores), len(SIGN_NAMES)), bool)
-    sure = {number: hint.code for number, hint in hints.elements.items() if hint.level >= _SURE}
-    numbers = list(sure)
+    sure = hints.elements.levels >= _SURE
+    numbers = hints.elements.numbers[sure]
     first, last = table.first[numbers], table.last[numbers]
     small = last - first <= _MAX_SMALL_BLOCKS
-    codes = np.array(list(sure.values()), np.intp)[small]
+    codes = hints.elements.codes[sure][small]
     for begin, end, code in zip(first[small].tolist(), last[small].tolist(), codes.tolist(), strict=True):
         signs[begin:end, code] = True
         signs[begin:end, _SMALL] = True
-    signs[list(hints.inlines), _INLINE] = True
+    signs[hints.inlines.numbers, _INLINE] = True
     expected = (table.counts[:, Column.WORDS] + 1) * scores
     if expected[signs.any(axis=1)].sum() > _MAX_SHARE * expected.sum():
         signs[:] = False

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cleaning.blocks import Block
-    from cleaning.classifier.hints import Hint, PageHints
+    from cleaning.classifier.hints import PageHints
     from cleaning.classifier.model import Prediction
     from cleaning.leaf_table import LeafTable
     from cleaning.options import Options
@@ -88,9 +88,8 @@ def _has_prose(table: LeafTable, page_type: PageType, hints: PageHints) -> bool:
     prose = (words >= _PROSE_WORDS) & (counts[:, Column.ENDS] > 0)
     if page_type in _LISTS or not prose.any():
         return False
-    for number, hint in hints.elements.items():
-        if hint.level >= _SURE:
-            prose[table.first[number] : table.last[number]] = False
+    for number in hints.elements.numbers[hints.elements.levels >= _SURE].tolist():
+        prose[table.first[number] : table.last[number]] = False
     return bool(prose.any())
 
 
@@ -210,30 +209,31 @@ def _hinted_reasons(table: LeafTable, kept: np.ndarray, hints: PageHints) -> lis
 
     The hint of an element that is mostly kept has no effect.
     """
-    numbers = list(hints.elements)
+    numbers = hints.elements.numbers
     words = table.counts[:, Column.WORDS] + 1
     first, last = table.first[numbers], table.last[numbers]
     of_all = running_sums(words)
     of_kept = running_sums(words * kept)
     dropped = of_kept[last] - of_kept[first] <= _MAX_KEPT_SHARE * (of_all[last] - of_all[first])
-    spans = list(compress(zip(hints.elements.values(), first.tolist(), last.tolist(), strict=True), dropped.tolist()))
-    sure = _spread(len(kept), (span for span in spans if span[0].level >= _SURE))
-    likely = _spread(len(kept), spans)
+    spans = list(zip(hints.elements.reasons, first.tolist(), last.tolist(), strict=True))
+    sure = _spread(len(kept), compress(spans, (dropped & (hints.elements.levels >= _SURE)).tolist()))
+    likely = _spread(len(kept), compress(spans, dropped.tolist()))
     reasons = [certain or other for certain, other in zip(sure, likely, strict=True)]
-    for index, hint in hints.inlines.items():
-        reasons[index] = reasons[index] or hint.reason
+    for index, reason in zip(hints.inlines.numbers.tolist(), hints.inlines.reasons, strict=True):
+        reasons[index] = reasons[index] or reason
     return reasons
 
 
-def _spread(size: int, spans: Iterable[tuple[Hint, int, int]]) -> list[Reason | None]:
+def _spread(size: int, spans: Iterable[tuple[Reason, int, int]]) -> list[Reason | None]:
     """Return for each block the reason of the outermost span around it, given outer spans first.
 
-    A span is a hint and the blocks in its element: first <= block < last. Plain tuples: a page has hundreds.
+    A span is the reason of a hint and the blocks in its element: first <= block < last. Plain tuples: a page has
+    hundreds.
     """
     reasons: list[Reason | None] = [None] * size
-    for hint, first, last in spans:
+    for reason, first, last in spans:
         if reasons[first] is None:  # else the span is inside another one
-            reasons[first:last] = [hint.reason] * (last - first)
+            reasons[first:last] = [reason] * (last - first)
     return reasons
 
 

@@ -80,6 +80,7 @@ FEATURE_GROUPS: dict[str, list[str]] = {
 }
 FIRST_STAGE_NAMES = [name for names in FEATURE_GROUPS.values() for name in names]
 BLOCK_COLUMNS = FIRST_STAGE_NAMES.index("body_share")  # number of the first columns, which need the leaf table alone
+HINT_COLUMNS = BLOCK_COLUMNS + len(FEATURE_GROUPS["evidence"])  # number of the columns before the hints
 PAGE_FEATURE_NAMES = [name for group in ("page", "address", "types") for name in FEATURE_GROUPS[group]]
 NEIGHBOUR_STEPS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
 NEIGHBOUR_REACHES = (3, 8, 25)
@@ -137,11 +138,13 @@ def read_first_stage(table: LeafTable, signals: PageSignals, lexicon: Lexicon) -
     )
     fill = pure_fill_first_stage if module is None else module.fill_first_stage
     fill(rows, totals, signals.title, words)
-    hints = read_page_hints(table)
-    columns = [*_overlap_columns(totals, signals), *_hint_columns(totals, hints), _beside_prose(totals, rows)]
-    for index, column in enumerate(columns, BLOCK_COLUMNS):
+    for index, column in enumerate(_overlap_columns(totals, signals), BLOCK_COLUMNS):
         rows[:, index] = column
-    rows[:, BLOCK_COLUMNS + len(columns) :] = np.array(
+    hints = read_page_hints(table)
+    fill_hints = pure_fill_hints if module is None else module.fill_hints
+    fill_hints(rows, totals, hints)
+    rows[:, -len(PAGE_FEATURE_NAMES) - 1] = _beside_prose(totals, rows)
+    rows[:, -len(PAGE_FEATURE_NAMES) :] = np.array(
         _page_columns(totals) + _address_columns(signals) + signals.families, np.float64
     )
     return FirstStage(rows, totals, word_sums, hints)
@@ -491,8 +494,8 @@ def _overlap_columns(totals: PageTotals, signals: PageSignals) -> list[np.ndarra
     return [shares, summaries, np.full(size, covered), np.full(size, signals.body_words)]
 
 
-def _hint_columns(totals: PageTotals, hints: PageHints) -> list[np.ndarray]:
-    """Return the hints around each block, and the shares of the page's prose with the same hints.
+def pure_fill_hints(rows: np.ndarray, totals: PageTotals, hints: PageHints) -> None:
+    """Fill the columns of the hints around each block, and of the shares of the page's prose with the same hints.
 
     A hint around most of the prose says little, so the shares are features too. Several entries or elements with the
     same reason are stronger evidence than one word, which may stand there by chance.
@@ -503,24 +506,26 @@ def _hint_columns(totals: PageTotals, hints: PageHints) -> list[np.ndarray]:
     level = levels.max(axis=1)
     reason = levels.argmax(axis=1)
     prose = totals.prose_chars / totals.all_prose
-    of_reasons = np.where(levels.T > 0, prose, 0.0).sum(axis=1)
+    of_reasons = np.cumsum(np.where(levels.T > 0, prose, 0.0), axis=1)[:, -1]
     entries = np.zeros(len(table.tags))
-    entries[list(hints.elements)] = [hint.entries for hint in hints.elements.values()]
+    entries[hints.elements.numbers] = hints.elements.entries
     inlines = np.zeros(size)
-    inlines[list(hints.inlines)] = [hint.level for hint in hints.inlines.values()]
-    return [
+    inlines[hints.inlines.numbers] = hints.inlines.levels
+    columns = [
         *levels.T,
         level,
         np.where(level, reason, -1),
         np.where(surest >= 0, totals.inside(prose)[surest], 0.0),
         np.where(level, of_reasons[reason], 0.0),
         inlines,
-        np.full(size, prose[inlines > 0].sum()),
-        np.full(size, prose[level > 1].sum()),
+        np.full(size, running_sums(prose[inlines > 0])[-1]),
+        np.full(size, running_sums(prose[level > 1])[-1]),
         np.where(surest >= 0, entries[surest], 0),
         np.where(level, around.entries[table.node, reason], 0),
         np.where(surest >= 0, count_alike(table, hints.elements)[surest], 0),
     ]
+    for index, column in enumerate(columns, HINT_COLUMNS):
+        rows[:, index] = column
 
 
 def _beside_prose(totals: PageTotals, rows: np.ndarray) -> np.ndarray:

@@ -60,11 +60,29 @@ class Hint(NamedTuple):
         return cls(reason, level, HINT_REASONS.index(reason), entries)
 
 
+class Hints(NamedTuple):
+    """The hints of those elements or texts of a page that have one.
+
+    `numbers` (k, int32, ascending) are the elements or texts. `codes`, `levels` and `entries` (k, int32) are the fields
+    of `Hint`.
+    """
+
+    numbers: np.ndarray
+    codes: np.ndarray
+    levels: np.ndarray
+    entries: np.ndarray
+
+    @property
+    def reasons(self) -> list[Reason]:
+        """The reason of each hint."""
+        return [HINT_REASONS[code] for code in self.codes.tolist()]
+
+
 class PageHints(NamedTuple):
     """The hints of a page's elements, by their numbers, and of the inline elements at the start of its blocks."""
 
-    elements: dict[int, Hint]
-    inlines: dict[int, Hint]
+    elements: Hints
+    inlines: Hints
 
 
 class HintsAround(NamedTuple):
@@ -82,67 +100,48 @@ class HintsAround(NamedTuple):
 
 def read_page_hints(table: LeafTable) -> PageHints:
     """Return the hints of a page's elements and blocks."""
-    inlines = {index: tokens for index, tokens in enumerate(table.inline_tokens) if tokens}
-    hints = read_hints([""] * len(inlines), list(inlines.values()))
-    indexes = list(inlines)
-    return PageHints(
-        read_hints(table.tags, table.node_tokens), {indexes[number]: hint for number, hint in hints.items()}
-    )
+    indexes = np.array([index for index, tokens in enumerate(table.inline_tokens) if tokens], np.int32)
+    labels = read_hints([""] * len(indexes), [tokens for tokens in table.inline_tokens if tokens])
+    return PageHints(read_hints(table.tags, table.node_tokens), labels._replace(numbers=indexes[labels.numbers]))
 
 
-def spread_hints(parent: np.ndarray, hints: dict[int, Hint]) -> HintsAround:
+def spread_hints(parent: np.ndarray, hints: Hints) -> HintsAround:
     """Return the hints around each element, given the numbers of their parents (m, int32)."""
-    codes = np.full(len(parent), -1, np.int32)
-    levels = np.zeros(len(parent), np.uint8)
-    entries = np.zeros(len(parent), np.uint8)
-    numbers = list(hints)
-    codes[numbers] = [hint.code for hint in hints.values()]
-    levels[numbers] = [hint.level for hint in hints.values()]
-    entries[numbers] = [min(hint.entries, _MOST_ENTRIES) for hint in hints.values()]
-    module = load_compiled("features")
-    spread = pure_spread_hints if module is None else module.spread_hints
-    return HintsAround(*spread(parent, codes, levels, entries))
-
-
-def pure_spread_hints(
-    parent: np.ndarray, codes: np.ndarray, levels: np.ndarray, entries: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the columns of HintsAround in pure Python, given the reason (-1: none), level and entries of each hint."""
-    around = np.zeros((len(parent), len(HINT_REASONS)), np.uint8)
-    total = np.zeros((len(parent), len(HINT_REASONS)), np.uint8)
+    levels = np.zeros((len(parent), len(HINT_REASONS)), np.uint8)
+    entries = np.zeros((len(parent), len(HINT_REASONS)), np.uint8)
     surest = np.full(len(parent), -1, np.int32)
-    columns = zip(parent.tolist(), codes.tolist(), levels.tolist(), entries.tolist(), strict=True)
-    for number, (outer, code, level, count) in enumerate(columns):
+    rows = {number: hint for number, *hint in zip(*(column.tolist() for column in hints), strict=True)}
+    for number, outer in enumerate(parent.tolist()):
         if outer >= 0:
-            around[number], total[number], surest[number] = around[outer], total[outer], surest[outer]
-        if code >= 0:
-            around[number, code] = max(around[number, code], level)
-            total[number, code] = min(_MOST_ENTRIES, int(total[number, code]) + count)
-            if surest[number] < 0 or levels[surest[number]] < level:
+            levels[number], entries[number], surest[number] = levels[outer], entries[outer], surest[outer]
+        if number in rows:
+            code, level, count = rows[number]
+            levels[number, code] = max(levels[number, code], level)
+            entries[number, code] = min(_MOST_ENTRIES, int(entries[number, code]) + count)
+            if surest[number] < 0 or rows[int(surest[number])][1] < level:
                 surest[number] = number
-    return around, total, surest
+    return HintsAround(levels, entries, surest)
 
 
-def count_alike(table: LeafTable, hints: dict[int, Hint]) -> np.ndarray:
+def count_alike(table: LeafTable, hints: Hints) -> np.ndarray:
     """Return for each element (m, int32) how many elements in it have a hint with the same reason as its own."""
     alike = np.zeros(len(table.tags), np.int32)
-    hinted = np.array(list(hints), np.intp)
-    codes = np.array([hint.code for hint in hints.values()], np.intp)
-    for code in np.flatnonzero(np.bincount(codes)):
-        numbers = hinted[codes == code]
+    for code in np.flatnonzero(np.bincount(hints.codes)):
+        numbers = hints.numbers[hints.codes == code]
         # Elements are in reading order: those in an element follow it, and begin before its last block ends.
         ends = np.searchsorted(table.first[numbers], table.last[numbers])
         alike[numbers] = ends - np.arange(1, len(numbers) + 1)
     return alike
 
 
-def read_hints(tags: list[str], tokens: list[str]) -> dict[int, Hint]:
-    """Return the hints of elements by their numbers, given all tags and attribute tokens."""
+def read_hints(tags: list[str], tokens: list[str]) -> Hints:
+    """Return the hints of elements, given all tags and attribute tokens."""
     known = _compiled_hints()
-    if known is None:
-        hints = map(read_hint, tags, tokens)
-        return {number: hint for number, hint in enumerate(hints) if hint is not None}
-    return known.read(tags, tokens)
+    if known is not None:
+        return Hints(*known.read(tags, tokens))
+    hints = enumerate(map(read_hint, tags, tokens))
+    rows = [(number, hint.code, hint.level, hint.entries) for number, hint in hints if hint is not None]
+    return Hints(*np.array(rows, np.int32).reshape(-1, len(Hints._fields)).T)
 
 
 @lru_cache(maxsize=1 << 13)

@@ -77,12 +77,13 @@ def _parts_of(example: Example) -> list[tuple[Reason, int]]:
     main = (example.labels > 0) | ~example.known_labels
     numbers: list[tuple[Reason, int]] = []
     end = 0
-    for number, hint in read_page_hints(table).elements.items():
+    hints = read_page_hints(table).elements
+    for number, reason in zip(hints.numbers.tolist(), hints.reasons, strict=True):
         first = int(table.first[number])
         last = int(table.last[number])
-        fitting = first >= end and last - first <= _MAX_PART_BLOCKS and hint.reason in _GRAFTED
+        fitting = first >= end and last - first <= _MAX_PART_BLOCKS and reason in _GRAFTED
         if fitting and words[first:last].max() > _PROSE_WORDS and not main[first:last].any():
-            numbers.append((hint.reason, number))
+            numbers.append((reason, number))
             end = last
     return numbers
 

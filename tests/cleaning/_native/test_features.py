@@ -10,6 +10,7 @@ from cleaning import parse
 from cleaning._native import load_compiled
 from cleaning.classifier import features
 from cleaning.classifier.features import LexiconScores, PageTotals
+from cleaning.classifier.hints import HINT_REASONS, Hints, PageHints, read_page_hints
 from cleaning.classifier.shipped import load_shipped_model
 from cleaning.leaf_table import read_leaf_table
 
@@ -20,7 +21,9 @@ PROSE = "This is a text of many words, so that it counts as prose; it ends, as t
 pieces = st.one_of(
     st.sampled_from(["word", " ", "字", "<br>", PROSE, PROSE[:30], "Title", "<a href=x>linked</a>", "<b>bold</b>"]),
     st.builds(
-        "<{} class={}>".format, st.sampled_from("p div li ul td table nav main h1 h2 pre".split()), st.just("ad")
+        "<{} class={}>".format,
+        st.sampled_from("p div li ul td table nav main h1 h2 pre b".split()),
+        st.sampled_from("ad byline comment consent-overlay cookie share related".split()),
     ),
     st.sampled_from("p div li ul td table nav main h1 h2 pre".split()).map("<{}>".format),
     st.sampled_from(["</p>", "</div>", "</ul>", "</table>", "</h1>", "</main>"]),
@@ -52,6 +55,7 @@ def assert_same_rows(table, title, scores):
         title,
         scores_of(table, load_shipped_model().lexicon),
     )
+    assert_same_hints(totals, read_page_hints(table))
     assert_same(
         features.NEIGHBOUR_NAMES,
         features.pure_fill_neighbours,
@@ -60,6 +64,11 @@ def assert_same_rows(table, title, scores):
         scores,
         scores * totals.chars,
     )
+
+
+def assert_same_hints(totals, hints):
+    compiled = load_compiled("features").fill_hints
+    assert_same(features.FIRST_STAGE_NAMES, features.pure_fill_hints, compiled, totals, hints)
 
 
 def assert_same(names, pure, compiled, *args):
@@ -75,6 +84,38 @@ def assert_same(names, pure, compiled, *args):
 def test_rows_are_the_pure_ones(source, title, random):
     table = read_leaf_table(parse(source).root)
     assert_same_rows(table, title, np.array([random.choice((0.0, random.random(), 1.0)) for _ in table.blocks]))
+
+
+def random_hints(random, numbers):
+    """Return hints of any reason, level and number of entries for some of the numbers."""
+    hinted = sorted(random.sample(range(numbers), random.randint(0, numbers)))
+    rows = [
+        (number, random.randrange(len(HINT_REASONS)), random.randint(1, 3), random.randint(1, 300)) for number in hinted
+    ]
+    return Hints(*np.array(rows, np.int32).reshape(-1, 4).T)
+
+
+@settings.get_profile("kernel")
+@given(PAGES, st.randoms(use_true_random=False))
+def test_columns_of_any_hints_are_the_pure_ones(source, random):
+    table = read_leaf_table(parse(source).root)
+    hints = PageHints(random_hints(random, len(table.tags)), random_hints(random, len(table.blocks)))
+    assert_same_hints(PageTotals(table), hints)
+
+
+@pytest.mark.parametrize("rows", [[(3, 0, 1, 1)], [(-1, 0, 1, 1)], [(0, 12, 1, 1)], [(0, 0, 0, 1)], [(1, 0, 1, 1)] * 2])
+def test_hints_that_lead_nowhere_are_refused(rows):
+    totals = PageTotals(read_leaf_table(parse("<p>x</p><p>y").root))
+    hints = Hints(*np.array(rows, np.int32).T)
+    nothing = Hints(*np.zeros((4, 0), np.int32))
+    table = np.empty((2, 200), np.float32)
+    with pytest.raises(ValueError, match="hint"):
+        load_compiled("features").fill_hints(table, totals, PageHints(hints, nothing))
+    with pytest.raises(ValueError, match="the table is"):
+        load_compiled("features").fill_hints(table[:1], totals, PageHints(nothing, nothing))
+    if not 0 <= rows[0][0] < 2:
+        with pytest.raises(ValueError, match="hint"):
+            load_compiled("features").fill_hints(table, totals, PageHints(nothing, hints))
 
 
 @pytest.mark.parametrize("name", ["wcxb-dev", "fundus-dev"])

@@ -110,12 +110,16 @@ def test_evidence_is_the_pure_one(texts, summaries, body):
 @given(st.lists(st.tuples(tags, tokens), max_size=8))
 def test_hints_are_the_pure_ones(elements):
     hints = read_hints([tag for tag, _ in elements], [signs for _, signs in elements])
-    assert hints == hints_of(elements)
+    assert rows_of(hints) == hints_of(elements)
+
+
+def rows_of(hints):
+    return list(zip(*(column.tolist() for column in hints), strict=True))
 
 
 def hints_of(elements):
-    hints = [read_hint(*element) for element in elements]
-    return {number: hint for number, hint in enumerate(hints) if hint is not None}
+    hints = enumerate(read_hint(*element) for element in elements)
+    return [(number, hint.code, hint.level, hint.entries) for number, hint in hints if hint is not None]
 
 
 @settings.get_profile("kernel")
@@ -140,7 +144,7 @@ def test_saved_pages_have_the_pure_signs_hints_and_looks(data, name):
         elements = list(zip(table.tags, table.node_tokens, strict=True))
         texts_ = [block.text for block in table.blocks]
         assert_same_scores(lexicon, elements, table.inline_tokens, texts_)
-        assert read_hints(table.tags, table.node_tokens) == hints_of(elements)
+        assert rows_of(read_hints(table.tags, table.node_tokens)) == hints_of(elements)
         if table.blocks:
             assert_same_groups(group_similar(table), pure_group_similar(table))
             stated = " ".join(texts_[::3])

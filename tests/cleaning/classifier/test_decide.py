@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cleaning import PageType, Reason, parse
 from cleaning.classifier.decide import _MIN_EXPECTED_F1 as LEAST_EXPECTED
 from cleaning.classifier.decide import _spread, choose_blocks, decide
-from cleaning.classifier.hints import Hint, hint_table
+from cleaning.classifier.hints import hint_table
 from cleaning.classifier.model import Prediction
 from cleaning.leaf_table import read_leaf_table
 from cleaning.options import Options
@@ -67,9 +67,7 @@ def test_blocks_have_the_reason_of_the_outermost_element(rows):
         around = [*around[: max(0, len(around) - closed)], number]
         inside.append(around)
     last = [max(block for block, all_ in enumerate(inside) if number in all_) + 1 for number in range(len(rows))]
-    spans = [
-        (Hint(reason, 1, 0, 1), number, last[number]) for number, reason in enumerate(reasons) if reason is not None
-    ]
+    spans = [(reason, number, last[number]) for number, reason in enumerate(reasons) if reason is not None]
     expected = [next((reasons[number] for number in all_ if reasons[number]), None) for all_ in inside]
     assert _spread(len(rows), spans) == expected
 

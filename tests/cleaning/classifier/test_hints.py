@@ -13,8 +13,8 @@ from cleaning.classifier.hints import (
     HINT_LEVELS,
     HINT_REASONS,
     Hint,
+    Hints,
     count_alike,
-    pure_spread_hints,
     read_hint,
     read_page_hints,
     spread_hints,
@@ -81,19 +81,26 @@ def test_every_table_is_a_reason_and_words_are_unique():
     assert len(words) == len(set(words))
 
 
+def hints_of(rows):
+    """Return the hints of elements, given by their numbers."""
+    columns = [(number, hint.code, hint.level, hint.entries) for number, hint in rows.items()]
+    return Hints(*np.array(columns, np.int32).reshape(-1, 4).T)
+
+
 def test_hints_of_a_page_are_those_of_its_elements_and_of_the_labels_of_its_blocks():
     source = "<nav>a</nav><p>b</p><p><b class=byline>c</b> d</p>"
     table = read_leaf_table(parse(source).root)
     hints = read_page_hints(table)
-    assert {table.tags[number]: hint.reason for number, hint in hints.elements.items()} == {"nav": Reason.NAVIGATION}
-    assert hints.inlines == {2: Hint.of(Reason.BYLINE, 2)}
+    assert [table.tags[number] for number in hints.elements.numbers] == ["nav"]
+    assert hints.elements.reasons == [Reason.NAVIGATION]
+    assert [column.tolist() for column in hints.inlines] == [[2], [HINT_REASONS.index(Reason.BYLINE)], [2], [1]]
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.none() | st.tuples(st.sampled_from(HINT_REASONS), st.integers(1, 3)))))
 def test_hints_around_an_element_are_its_own_and_those_of_the_elements_around_it(rows):
     parent = np.array([-1 if not number else back % number for number, (back, _) in enumerate(rows)], np.int32)
     hints = {number: Hint.of(*hint) for number, (_, hint) in enumerate(rows) if hint}
-    around = spread_hints(parent, hints)
+    around = spread_hints(parent, hints_of(hints))
     for number in range(len(rows)):
         chain = [number]
         while parent[chain[-1]] >= 0:
@@ -103,23 +110,6 @@ def test_hints_around_an_element_are_its_own_and_those_of_the_elements_around_it
         for code, reason in enumerate(HINT_REASONS):
             levels = [hints[outer].level for outer in chain if outer in hints and hints[outer].reason is reason]
             assert around.levels[number, code] == max(levels, default=0)
-
-
-def test_hints_are_spread_alike_with_and_without_the_compiled_core():
-    random = np.random.default_rng(1)
-    parent = np.array([-1, *(int(random.integers(number)) for number in range(1, 300))], np.int32)
-    chosen = random.choice(300, 80, replace=False).tolist()
-    hints = {
-        number: Hint.of(HINT_REASONS[number % len(HINT_REASONS)], 1 + number % 3, 1 + number % 200) for number in chosen
-    }
-    codes = np.full(300, -1, np.int32)
-    levels = np.zeros(300, np.uint8)
-    entries = np.zeros(300, np.uint8)
-    for number, hint in hints.items():
-        codes[number], levels[number], entries[number] = HINT_REASONS.index(hint.reason), hint.level, hint.entries
-    pure = pure_spread_hints(parent, codes, levels, entries)
-    around = spread_hints(parent, hints)
-    assert all(np.array_equal(*both) for both in zip(pure, around, strict=True))
 
 
 def test_entries_are_the_different_words_and_pairs_that_give_the_surest_reason():
@@ -135,4 +125,4 @@ def test_elements_with_the_same_reason_inside_are_counted():
     table = read_leaf_table(parse(source).root)
     hints = read_page_hints(table).elements
     counts = count_alike(table, hints)
-    assert [counts[number] for number in hints] == [1, 0, 0, 0]
+    assert counts[hints.numbers].tolist() == [1, 0, 0, 0]

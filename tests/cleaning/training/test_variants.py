@@ -90,7 +90,7 @@ def hinted(example):
     """Return the number of blocks of the main text with a hint of a word around them."""
     table = replace(example.table, tags=["div"] * len(example.table.tags))
     indexes = set()
-    for number in read_page_hints(table).elements:
+    for number in read_page_hints(table).elements.numbers:
         indexes |= {*range(table.first[number], table.last[number])}
     return len([index for index in indexes if example.labels[index] > 0.5])
 
@@ -107,7 +107,7 @@ def test_words_on_sections_and_paragraphs_are_around_main_text(change):
 
 def test_labels_begin_texts_without_changing_them():
     labelled = [changed(variants._label_paragraphs, number) for number in range(20)]
-    assert {len(read_page_hints(example.table).inlines) for example in labelled} > {5}
+    assert {len(read_page_hints(example.table).inlines.numbers) for example in labelled} > {5}
     assert all(example.table.blocks == make_page().table.blocks for example in labelled)
 
 
