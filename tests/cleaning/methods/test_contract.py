@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from cleaning import METHODS, OptionError, PageError, Reason, clean, parse
+from cleaning.clean import text_page
 from cleaning.layout import Box, Layout
 from cleaning.leaves import walk
 from cleaning.methods import NEEDS
@@ -61,15 +62,16 @@ def letters(texts):
 
 
 def text_of(page, method):
-    """Return the letters that have to come out."""
-    texts = [leaf.block.text for leaf in walk(page.root)]
+    """Return the letters that have to come out, of embedded prose if the page shows none."""
+    texts = [leaf.block.text for leaf in walk(text_page(page).root)]
     title = page.root.find(".//head//title") if method in TITLED else None
     return letters(texts if title is None else [normalise(visible("".join(title.itertext()))), *texts])
 
 
 def check(page, method):
     """Assert what holds for every page, and return the decisions."""
-    decisions = clean(ready(page, method), method=method).decisions
+    page = ready(page, method)
+    decisions = clean(page, method=method).decisions
     assert letters(decision.block.text for decision in decisions) == text_of(page, method)
     assert [decision.block.position for decision in decisions] == list(range(len(decisions)))
     for decision in decisions:
@@ -144,6 +146,12 @@ BYTES = st.binary() | st.lists(FRAGMENTS).map(b"".join)
 @given(page=PAGES, url=URLS)
 def test_each_text_of_a_page_comes_out_once_with_a_score_and_a_reason(method, page, url):
     check(parse(page, url), method)
+
+
+@every_method
+def test_each_text_of_embedded_prose_comes_out_once(method):
+    source = f"<p>Please turn on scripts.</p><noscript><p>{'Rain fell on the old bridge. ' * 20}</p></noscript>"
+    assert len(check(parse(source), method)) > 1
 
 
 @every_method
