@@ -491,7 +491,7 @@ def shown_segments(segments: list[Segment], unseen: Mapping[int, int]) -> list[S
 
 
 def _formula_around(element: HtmlElement, outermost: HtmlElement) -> HtmlElement | None:
-    """Return the element that shows one formula, and holds this one; None if there is none inside the outermost one."""
+    """Return the element of the formula that holds an element; None if it is outside the outermost element."""
     outer = element
     for _ in range(MAX_FORMULA_LEVELS):
         if outer is outermost:

@@ -97,7 +97,7 @@ def read_form(snapshot: DatabaseSnapshot, page_id: int, reader: str = "") -> Pag
 
 
 def read_fields(body: bytes) -> dict[str, list[str]]:
-    """Return the fields of a form that a browser sent. Raises QueryError for a body that is none."""
+    """Return the fields of a form that a browser sent. Raises QueryError for a body that is not a form."""
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=2 * MAX_BLOCKS)
     except ValueError as error:

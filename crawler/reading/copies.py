@@ -29,11 +29,11 @@ TEXT_WORDS_MIN = 5
 """Shorter texts, such as "Read more", are repeated without being copied."""
 
 ARTICLE_WORDS_MIN = 60
-"""A page that repeats so many words of one page of another site is a copied article."""
+"""A page that repeats this number of words of one page of another site is a copied article."""
 
 _PAGES_AT_ONCE = 500
 PAGES_SCANNED_MAX = 2_000
-"""Pages of the copying site that are looked through for one answer."""
+"""Pages of the copying site that are read for one answer."""
 
 # Two texts that are less similar are not two versions of one; of many texts on both sides none are paired by likeness.
 _SIMILARITY_MIN = 0.5
@@ -105,7 +105,7 @@ _COPIES = sighting.join(block, block.c.id == sighting.c.block_id).join(page, pag
 
 
 def read_site_copies(connection: Connection, limit: int) -> list[SiteCopies]:
-    """Return the pairs of sites of which one repeats the other, those with most articles first.
+    """Return the pairs of sites where one repeats the other, with most articles first.
 
     All repetitions are counted for it.
     """
@@ -251,7 +251,7 @@ def _pairs(originals: Sequence[str], copies: Sequence[str], partners: dict[int, 
 
 
 def _partners(originals: Sequence[Any], copies: Sequence[Any]) -> dict[int, int]:
-    """Return, by the place of a text of the copy, that of its original: the same stored block, or the most similar."""
+    """Return the place of the original of each text of the copy: the same stored block, or the most similar."""
     waiting: dict[int, list[int]] = {}
     for place, row in enumerate(originals):
         waiting.setdefault(row.block_id, []).append(place)

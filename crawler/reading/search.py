@@ -171,7 +171,7 @@ class _SearchResult:
 def _search(
     connection: Connection, query: str | Query, rank: Rank, filters: SearchFilters, limit: int, least: int = 0
 ) -> _SearchResult:
-    """Search; `least` texts are ranked at least, if so many match."""
+    """Search; at least `least` texts are ranked, or all matching ones if they are fewer."""
     parsed = query if isinstance(query, Query) else parse_query(query)
     matcher = _MATCHERS[connection.dialect.name]
     criteria = PageCriteria.of(filters, _title_condition(matcher, parsed))

@@ -29,8 +29,8 @@ _QUOTED = ("title", "text", "author", "section", "description", "keywords")
 def read_export_rows(path: str | Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of an export of blocks, pages or chunks as dictionaries; rows that are gone are left out.
 
-    In a row of a CSV file all values but None are texts. Raises ExportError for a file that is none, or that cannot be
-    read to its end.
+    In a row of a CSV file all values but None are texts. Raises ExportError for a file that is no export, or that
+    cannot be read to its end.
     """
     file = Path(path)
     ending = format_of(file.name)

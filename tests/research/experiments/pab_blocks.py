@@ -34,8 +34,8 @@ _SAME = (
     "reading and no result. Only the texts in forms and the like make the two totals differ."
 )
 _TIME = (
-    "Time is CPU time of parse and method together, of the method the better of two rounds on each page, in which the "
-    "methods take turns; only ratios are given. It is that of our code for both methods."
+    "Time is the CPU time of our code for parse and method together. The methods take turns on each page in two "
+    "rounds, and the better round counts; only ratios are given."
 )
 
 
@@ -113,7 +113,7 @@ def run(limit=None):
     return Finding(
         "Blocks kept and dropped, and time: PAB and ENIW",
         "Kabir et al. 2015, section 4.1, table 4.1.1",
-        f"{len(samples)} {ARTICLES}, for 500 pages of ezinearticles, which are not to be had",
+        f"{len(samples)} {ARTICLES}, for 500 pages of ezinearticles, which are not available",
         (_table(measured), _reasons(measured)),
         _panels(measured),
         _verdicts(measured, [sample.host for sample in samples]),

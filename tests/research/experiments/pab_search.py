@@ -43,8 +43,8 @@ _NOTE = (
     "The paper does not say how its searches find a block. Here they are scans of SQLite tables: of all texts of the"
     " pages, of the blocks that ENIW keeps and of those that PAB keeps. A scan finds each block that holds the "
     "letters of the word, ranked by density, PAB's by priority times density. The paper's shares are those of table "
-    "4.1.1. Our index holds PAB's blocks, finds whole words and ranks by the same. All pages found are asked for. "
-    "Times are CPU time, as ratios; for 50 words the paper has a figure without values."
+    "4.1.1. Our index holds PAB's blocks, finds whole words and ranks by the same. Each search returns all "
+    "matching pages. Times are CPU time, as ratios; for 50 words the paper has a figure without values."
 )
 
 

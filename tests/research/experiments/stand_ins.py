@@ -1,4 +1,4 @@
-"""The pages that stand in for those of the papers, which are not to be had, and what methods decide on them."""
+"""The pages that stand in for those of the papers, which are not available, and what methods decide on them."""
 
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ _NOTE = (
     f"A block is content if at least {_CONTENT:.0%} of it belongs to the gold text. Precision is the share of the "
     "kept blocks that are content, recall the share of the content that is kept, each page by itself; each method is"
     " judged by its own blocks of the rendered page. The pages are laid out without scripts and with the network "
-    "denied: style sheets and pictures of other files are missing, which a browser that visits a page has. Of five "
-    "of the six sites pages are saved, without gold texts; of FOX23 there is none. The paper prints MSNBS for MSNBC."
+    "denied: style sheets and pictures of other files are missing, which a browser that visits a page has. Five of "
+    "the six sites have saved pages, without gold texts; FOX23 has no saved page. The paper prints MSNBS for MSNBC."
 )
 _STYLES_NOTE = (
     f"`{WITH}` are pages that link to no style sheet and have {LEAST_STYLES:,} characters or more of their own. "
