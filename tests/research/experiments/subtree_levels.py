@@ -29,7 +29,8 @@ _NOTE = (
     f" A, all noise gone and nothing lost: at least {NEARLY_ALL:.0%} of the words of the gold text are kept, and at "
     f"least {NEARLY_ALL:.0%} of the kept words belong to it. Level B, most noise gone and nothing lost: at least "
     f"{NEARLY_ALL:.0%} of the words of the gold text are kept, and more than {MOST:.0%} of the page's other words "
-    "are gone. Level C: all other pages. Further rows show smaller shares for all. Words of scripts without spaces are pairs of characters."
+    "are gone. Level C: all other pages. Further rows show smaller shares for all. Words "
+    "of scripts without spaces are pairs of characters."
 )
 _NO_GOLD = (
     "The portals' saved pages, home pages and lists among them, have no gold text, so their levels cannot be told: "
