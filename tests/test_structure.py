@@ -1,11 +1,14 @@
 """The structure that docs/architecture.md describes: sizes, names and the glossary."""
 
 import ast
+import io
 import pkgutil
 import re
 import sys
+import tokenize
 import tomllib
 from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -183,6 +186,25 @@ def test_variables_and_functions_are_named_by_nouns_and_verbs(files):
     used = {(path, name, line) for path, tree in files.items() for name, line in bound_names(tree) if name in PRONOUNS}
     assert sorted(row for row in used if row[:2] not in ALLOWED_PRONOUNS) == []
     assert {row[:2] for row in used} >= ALLOWED_PRONOUNS  # no exception without a use
+
+
+def test_names_of_the_compiled_core_are_nouns():
+    sources = sorted((ROOT / "cleaning" / "_native").glob("*.p[xy][dx]"))
+    assert len(sources) > 10
+    used = [(path.name, *row) for path in sources for row in read_names(path.read_text("utf-8")) if row[0] in PRONOUNS]
+    assert used == []
+
+
+def read_names(source):
+    """Return the names in a source of Cython, without attributes, each with its line."""
+    tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+    names = [last for before, last in pairwise(tokens) if last.type == tokenize.NAME and before.string != "."]
+    return [(token.string, token.start[0]) for token in names]
+
+
+def test_a_pronoun_is_told_in_the_compiled_core():
+    source = "cdef Py_ssize_t at = 0  # found\nrow.some = table[<int?> each]\n"
+    assert [name for name, _ in read_names(source) if name in PRONOUNS] == ["at", "each"]
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from cleaning._native.nodes cimport find_attribute, is_plain, is_text, value_in
 
 from cleaning._native import check_reading, check_structures
 from cleaning.metadata.elements import (
-    AUTHOR_MARK, COMMONS_MARK, FoundElements, JSON_LD_MARK, LARGE_PAGE_ELEMENTS, LICENSE_MARK, MAX_ABOVE, MAX_AUTHOR_LINKS,
-    MAX_BELOW, MAX_FIRST, MAX_FOUND, MAX_LICENSE_LINKS, NEAR, NearTexts, PROFILE_START, READ_TAGS, is_profile, pure_find_classed, pure_find_elements,
-    pure_find_starts, pure_find_texts,
+    AUTHOR_MARK, COMMONS_MARK, FoundElements, JSON_LD_MARK, LARGE_PAGE_ELEMENTS, LICENSE_MARK, MAX_ABOVE,
+    MAX_AUTHOR_LINKS, MAX_BELOW, MAX_FIRST, MAX_FOUND, MAX_LICENSE_LINKS, NEAR, NearTexts, PROFILE_START, READ_TAGS,
+    is_profile, pure_find_classed, pure_find_elements, pure_find_starts, pure_find_texts,
 )
 
 import_lxml__etree()
@@ -117,17 +117,17 @@ cdef class _Test:
     cdef Py_ssize_t numbers[257]
 
     def __cinit__(self, Place place, tuple parts):
-        cdef Py_ssize_t at, byte
+        cdef Py_ssize_t index, byte
         self.place = place
         self.parts = tuple(sorted([part.encode() for part in parts]))
         self.count = len(self.parts)
         if self.count > PARTS_MAX:
             raise ValueError(f"a search takes {PARTS_MAX} parts; there are {self.count}")
         memset(self.numbers, 0, sizeof(self.numbers))
-        for at in range(self.count):
-            self.bytes[at] = <const char*> <bytes> self.parts[at]
-            self.sizes[at] = len(<bytes> self.parts[at])
-            self.numbers[<unsigned char> self.bytes[at][0] + 1] += 1
+        for index in range(self.count):
+            self.bytes[index] = <const char*> <bytes> self.parts[index]
+            self.sizes[index] = len(<bytes> self.parts[index])
+            self.numbers[<unsigned char> self.bytes[index][0] + 1] += 1
         for byte in range(256):
             self.numbers[byte + 1] += self.numbers[byte]
 
@@ -149,7 +149,9 @@ cdef class _Test:
         """Return True if the text that begins at a node fits: in lxml, one text of several nodes."""
         cdef const char* first = NULL
         cdef bytes text = None
-        while node != NULL and node.type in (XML_TEXT_NODE, XML_CDATA_SECTION_NODE, XML_XINCLUDE_START, XML_XINCLUDE_END):
+        while node != NULL and node.type in (
+            XML_TEXT_NODE, XML_CDATA_SECTION_NODE, XML_XINCLUDE_START, XML_XINCLUDE_END
+        ):
             if is_text(node):
                 if first == NULL:
                     first = <const char*> node.content
@@ -161,16 +163,16 @@ cdef class _Test:
         return first != NULL and self._fits(first)
 
     cdef bint _fits(self, const char* text) noexcept:
-        cdef Py_ssize_t at
+        cdef Py_ssize_t index
         if self.place == AT_START:
             while text[0] in (c" ", c"\t", c"\r", c"\n"):
                 text += 1
-            for at in range(self.numbers[<unsigned char> text[0]], self.numbers[<unsigned char> text[0] + 1]):
-                if strncmp(text, self.bytes[at], self.sizes[at]) == 0:
+            for index in range(self.numbers[<unsigned char> text[0]], self.numbers[<unsigned char> text[0] + 1]):
+                if strncmp(text, self.bytes[index], self.sizes[index]) == 0:
                     return True
             return False
-        for at in range(self.count):
-            if strstr(text, self.bytes[at]) != NULL:
+        for index in range(self.count):
+            if strstr(text, self.bytes[index]) != NULL:
                 return True
         return False
 
@@ -195,28 +197,28 @@ cdef list _search(
     _Document document, xmlNode* node, xmlNode* top, Py_ssize_t first, Py_ssize_t last, _Test test
 ):
     """Return the elements that pass the test, of the elements number `first` to `last` counted from a node on."""
-    cdef list found = []
+    cdef list elements = []
     cdef Py_ssize_t number = 0
     while node != NULL and number < last:
         if node.type == XML_ELEMENT_NODE:
             if number >= first and test.holds(node):
-                found.append(elementFactory(document, node))
+                elements.append(elementFactory(document, node))
             number += 1
         node = _next(node, top)
-    return found
+    return elements
 
 
 cdef list _search_above(_Element heading, _Test test):
-    cdef list found = []
+    cdef list elements = []
     cdef Py_ssize_t most = _MAX_ABOVE
     cdef xmlNode* node = _previous(heading._c_node)
     while node != NULL and most > 0:
         if node.type == XML_ELEMENT_NODE:
             most -= 1
             if test.holds(node):
-                found.append(elementFactory(heading._doc, node))
+                elements.append(elementFactory(heading._doc, node))
         node = _previous(node)
-    return found[::-1]
+    return elements[::-1]
 
 
 cdef inline xmlNode* _previous(xmlNode* node) noexcept:
@@ -241,9 +243,9 @@ cdef inline xmlNode* _next(xmlNode* node, xmlNode* top) noexcept:
 cdef bint _is_read(xmlNode* node) except -1:
     cdef const char* name = <const char*> node.name
     cdef xmlAttr* attribute
-    cdef int at
-    for at in range(_TAGS):
-        if name[0] == _tags[at][0] and strcmp(name, _tags[at]) == 0:
+    cdef int index
+    for index in range(_TAGS):
+        if name[0] == _tags[index][0] and strcmp(name, _tags[index]) == 0:
             return strcmp(name, b"script") != 0 or _contains(node, find_attribute(node, b"type"), _JSON_LD)
     return False
 

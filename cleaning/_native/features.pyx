@@ -49,20 +49,20 @@ cdef enum:
 def fill_first_stage(rows, page, str title, scores):
     """Fill the columns of the blocks in the first stage's rows (n x F, float32)."""
     cdef _BlockTree tree = _BlockTree(page)
-    cdef _FirstStage found = _FirstStage(tree, page, scores)
+    cdef _FirstStage filler = _FirstStage(tree, page, scores)
     cdef float[:, ::1] table = rows
-    cdef Py_ssize_t at
+    cdef Py_ssize_t index
     cdef float* to
     if len(table) != tree.size or table.shape[1] < _FIRST_STAGE_COLUMNS:
         raise ValueError(f"the table is {len(table)} x {table.shape[1]}, not {tree.size} x {_FIRST_STAGE_COLUMNS}")
-    for at in range(tree.size):
-        to = found.fill_text(at, page.table.blocks[at], title, &table[at, 0])
-        to = found.fill_place(at, to)
-        to = found.fill_elements(at, to)
-        to = found.fill_groups(at, to)
-        to = found.fill_around(at, to)
-        to = found.fill_windows(at, to)
-        found.fill_lexicon(at, to)
+    for index in range(tree.size):
+        to = filler.fill_text(index, page.table.blocks[index], title, &table[index, 0])
+        to = filler.fill_place(index, to)
+        to = filler.fill_elements(index, to)
+        to = filler.fill_groups(index, to)
+        to = filler.fill_around(index, to)
+        to = filler.fill_windows(index, to)
+        filler.fill_lexicon(index, to)
 
 
 def fill_hints(rows, page, hints):
@@ -188,7 +188,7 @@ def fill_neighbours(rows, page, scores, weights):
     cdef double[::1] alike = _group_means(page.groups.alike, weights, page.chars)
     cdef double[::1] same_path = _group_means(page.groups.same_path, weights, page.chars)
     cdef float[:, ::1] shapes = _shape_features(tree, page.groups.shape, sums, chars, page.prose_chars)
-    cdef Py_ssize_t at, other, first = 0, last = tree.size, begin, end
+    cdef Py_ssize_t index, other, first = 0, last = tree.size, begin, end
     cdef int32_t number
     cdef int level
     cdef double total = sums[tree.size] + TINY_CHARS, inside
@@ -198,19 +198,19 @@ def fill_neighbours(rows, page, scores, weights):
     sure = numpy.flatnonzero(scores > SURE_SCORE)
     if len(sure):
         first, last = sure[0], sure[len(sure) - 1]
-    for at in range(tree.size):
-        to = &table[at, 0]
-        to[0] = <float> score[at]
+    for index in range(tree.size):
+        to = &table[index, 0]
+        to[0] = <float> score[index]
         to += 1
         for level in range(10):
-            other = at + _STEPS[level]
+            other = index + _STEPS[level]
             to[level] = <float> score[other] if 0 <= other < tree.size else 0
         to += 10
         for level in range(3):
-            begin, end = max(0, at - _REACHES[level]), min(tree.size, at + _REACHES[level] + 1)
+            begin, end = max(0, index - _REACHES[level]), min(tree.size, index + _REACHES[level] + 1)
             to[level] = <float> ((sums[end] - sums[begin]) / (chars[end] - chars[begin]))
         to += 3
-        number = tree.node[at]
+        number = tree.node[index]
         for level in range(_LEVELS):
             begin, end = tree.first[number], tree.last[number]
             inside = sums[end] - sums[begin]
@@ -218,11 +218,11 @@ def fill_neighbours(rows, page, scores, weights):
             to[1] = <float> (inside / total)
             to += 2
             number = max(tree.parent[number], 0)
-        to[0], to[1] = <float> alike[at], <float> same_path[at]
-        to[2], to[3] = <float> (sums[at] / total), <float> (1 - sums[at + 1] / total)
-        to[4], to[5] = <float> (at - first), <float> (last - at)
+        to[0], to[1] = <float> alike[index], <float> same_path[index]
+        to[2], to[3] = <float> (sums[index] / total), <float> (1 - sums[index + 1] / total)
+        to[4], to[5] = <float> (index - first), <float> (last - index)
         to += 6
-        number = tree.node[at]
+        number = tree.node[index]
         for level in range(_SHAPES):
             memcpy(to, &shapes[number, 0], SHAPE_FEATURES * sizeof(float))
             to += SHAPE_FEATURES
@@ -233,37 +233,37 @@ cdef float[:, ::1] _shape_features(
     _BlockTree tree, const int32_t[::1] shapes, double[::1] sums, double[::1] chars, prose_chars
 ):
     """Return for each element what others of its shape are like, as `_shape_columns` in pure Python."""
-    cdef Py_ssize_t at, size = len(shapes), first, last
+    cdef Py_ssize_t index, size = len(shapes), first, last
     cdef double[::1] prose = _sums_before(prose_chars, tree.size)
     cdef double[:, ::1] totals = numpy.zeros((size, 5))  # scores, characters, greatest mean, elements, prose
     cdef double inside, own
     cdef int32_t shape
-    cdef float[:, ::1] found = numpy.empty((size, SHAPE_FEATURES), numpy.float32)
+    cdef float[:, ::1] features = numpy.empty((size, SHAPE_FEATURES), numpy.float32)
     if size != len(tree.parent):
         raise ValueError(f"{size} shapes of {len(tree.parent)} elements")
-    for at in range(size):
-        shape, first, last = shapes[at], tree.first[at], tree.last[at]
+    for index in range(size):
+        shape, first, last = shapes[index], tree.first[index], tree.last[index]
         if not 0 <= shape < size:
-            raise ValueError(f"the shape of element {at} is {shape}")
+            raise ValueError(f"the shape of element {index} is {shape}")
         inside, own = sums[last] - sums[first], max(1.0, chars[last] - chars[first])
-        found[at, 3] = <float> totals[shape, 3]
+        features[index, 3] = <float> totals[shape, 3]
         totals[shape, 0] += inside
         totals[shape, 1] += own
         totals[shape, 2] = max(totals[shape, 2], inside / own)
         totals[shape, 3] += 1
         totals[shape, 4] += prose[last] - prose[first]
-    for at in range(size):
-        shape, first, last = shapes[at], tree.first[at], tree.last[at]
+    for index in range(size):
+        shape, first, last = shapes[index], tree.first[index], tree.last[index]
         inside, own = sums[last] - sums[first], max(1.0, chars[last] - chars[first])
-        found[at, 0] = <float> ((totals[shape, 0] - inside) / max(1.0, totals[shape, 1] - own))
-        found[at, 1], found[at, 2] = <float> totals[shape, 2], <float> totals[shape, 3]
-        found[at, 4] = <float> (totals[shape, 4] / totals[shape, 1])
-    return found
+        features[index, 0] = <float> ((totals[shape, 0] - inside) / max(1.0, totals[shape, 1] - own))
+        features[index, 1], features[index, 2] = <float> totals[shape, 2], <float> totals[shape, 3]
+        features[index, 4] = <float> (totals[shape, 4] / totals[shape, 1])
+    return features
 
 
 def group_similar(table):
     """Return the similarity groups of a page's blocks."""
-    cdef Py_ssize_t size = len(table.tags), at
+    cdef Py_ssize_t size = len(table.tags), index
     cdef int32_t parent
     cdef const int32_t[::1] parents = table.parent, nodes = table.node
     if len(parents) != size:
@@ -278,54 +278,54 @@ def group_similar(table):
     shape = numpy.empty(size, numpy.int32)
     cdef int32_t[::1] shapes = shape
     cdef _PairNumbers numbers = _PairNumbers(size)
-    for at in range(size):
-        parent = parents[at]
-        if parent >= at:
-            raise ValueError(f"element {at} is in element {parent}, which comes later")
-        depths[at] = depths[parent] + 1 if parent >= 0 else 0
-        paths[at] = numbers.number(paths[parent] if parent >= 0 else -1, tags[at])
+    for index in range(size):
+        parent = parents[index]
+        if parent >= index:
+            raise ValueError(f"element {index} is in element {parent}, which comes later")
+        depths[index] = depths[parent] + 1 if parent >= 0 else 0
+        paths[index] = numbers.number(paths[parent] if parent >= 0 else -1, tags[index])
     numbers.clear()
-    for at in range(size):
-        groups[at] = numbers.number(tags[at], first_tokens[tokens[at]])
+    for index in range(size):
+        groups[index] = numbers.number(tags[index], first_tokens[tokens[index]])
     numbers.clear()
-    for at in range(size):
-        groups[at] = numbers.number(parents[at], groups[at])
+    for index in range(size):
+        groups[index] = numbers.number(parents[index], groups[index])
     cdef int32_t[::1] times = numpy.zeros(size, numpy.int32)
-    for at in range(size):
-        times[groups[at]] += 1
-    for at in range(size):
-        counts[at] = times[groups[at]]
+    for index in range(size):
+        times[groups[index]] += 1
+    for index in range(size):
+        counts[index] = times[groups[index]]
     numbers.clear()
-    for at in range(size):
-        shapes[at] = numbers.number(tags[at], bare_tokens[tokens[at]])
+    for index in range(size):
+        shapes[index] = numbers.number(tags[index], bare_tokens[tokens[index]])
     numbers.clear()
-    for at in range(size):
-        groups[at] = numbers.number(tags[at], tokens[at])
+    for index in range(size):
+        groups[index] = numbers.number(tags[index], tokens[index])
     numbers.clear()
     cdef int32_t[::1] pairs = times
-    for at in range(size):
-        pairs[at] = numbers.number(groups[max(parents[at], 0)], groups[at])
+    for index in range(size):
+        pairs[index] = numbers.number(groups[max(parents[index], 0)], groups[index])
     return SimilarityGroups(depth, siblings, shape, _block_numbers(pairs, nodes), _block_numbers(paths, nodes))
 
 
 cdef str _first_part(str text):
-    cdef Py_ssize_t at
-    for at in range(len(text)):
-        if text[at] == c" ":
-            return text[:at]
+    cdef Py_ssize_t index
+    for index in range(len(text)):
+        if text[index] == c" ":
+            return text[:index]
     return text
 
 
 cdef str _without_digits(str text):
     """Return what `without_digits` does."""
     cdef uint32_t[_MOST_LETTERS] letters
-    cdef Py_ssize_t at, kept = 0, size = len(text)
+    cdef Py_ssize_t index, kept = 0, size = len(text)
     if size > _MOST_LETTERS:
         return without_digits(text)
     copy_text(text, letters, size)
-    for at in range(size):
-        letters[kept] = letters[at]
-        kept += not c"0" <= letters[at] <= c"9"
+    for index in range(size):
+        letters[kept] = letters[index]
+        kept += not c"0" <= letters[index] <= c"9"
     return text if kept == size else make_text(letters, kept)
 
 
@@ -370,49 +370,49 @@ cdef class _FirstStage:
         self.of_alike, self.of_path = self._sum_groups(self.alike_number), self._sum_groups(self.path_number)
 
     cdef void _sum_elements(self, double[::1] ends, const int32_t[::1] siblings):
-        cdef Py_ssize_t at, first, last, size = len(siblings)
+        cdef Py_ssize_t index, first, last, size = len(siblings)
         cdef double chars, leaves, prose
         self.inside = numpy.empty((size, ELEMENT_FEATURES), numpy.float32)
-        for at in range(size):
-            first, last = self.tree.first[at], self.tree.last[at]
+        for index in range(size):
+            first, last = self.tree.first[index], self.tree.last[index]
             chars, leaves = max(1.0, self.chars[last] - self.chars[first]), last - first
             prose = self.prose[last] - self.prose[first]
-            self.inside[at, 0] = <float> (chars / self.all_chars)
-            self.inside[at, 1] = <float> ((self.links[last] - self.links[first]) / chars)
-            self.inside[at, 2] = <float> leaves
-            self.inside[at, 3] = <float> (prose / self.all_prose)
-            self.inside[at, 4] = <float> (prose / chars)
-            self.inside[at, 5] = <float> (chars / leaves)
-            self.inside[at, 6] = <float> siblings[at]
-            self.inside[at, 7] = <float> ((ends[last] - ends[first]) / leaves)
+            self.inside[index, 0] = <float> (chars / self.all_chars)
+            self.inside[index, 1] = <float> ((self.links[last] - self.links[first]) / chars)
+            self.inside[index, 2] = <float> leaves
+            self.inside[index, 3] = <float> (prose / self.all_prose)
+            self.inside[index, 4] = <float> (prose / chars)
+            self.inside[index, 5] = <float> (chars / leaves)
+            self.inside[index, 6] = <float> siblings[index]
+            self.inside[index, 7] = <float> ((ends[last] - ends[first]) / leaves)
 
     cdef float[:, ::1] _sum_groups(self, const int32_t[::1] numbers):
-        cdef Py_ssize_t at, size = 0
+        cdef Py_ssize_t index, size = 0
         cdef int32_t number
-        for at in range(len(numbers)):
-            if numbers[at] < 0:
-                raise ValueError(f"the group of block {at} is {numbers[at]}")
-            size = max(size, numbers[at] + 1)
+        for index in range(len(numbers)):
+            if numbers[index] < 0:
+                raise ValueError(f"the group of block {index} is {numbers[index]}")
+            size = max(size, numbers[index] + 1)
         cdef double[:, ::1] sums = numpy.zeros((size, 5))
-        for at in range(len(numbers)):
-            number = numbers[at]
-            sums[number, 0] += self.counts[at, CHARS]
-            sums[number, 1] += self.counts[at, LINK_CHARS]
-            sums[number, 2] += self.prose[at + 1] - self.prose[at]
+        for index in range(len(numbers)):
+            number = numbers[index]
+            sums[number, 0] += self.counts[index, CHARS]
+            sums[number, 1] += self.counts[index, LINK_CHARS]
+            sums[number, 2] += self.prose[index + 1] - self.prose[index]
             sums[number, 3] += 1
-            sums[number, 4] += self.counts[at, ENDS]
-        cdef float[:, ::1] found = numpy.empty((size, GROUP_FEATURES), numpy.float32)
-        for at in range(size):
-            found[at, 0] = <float> (sums[at, 0] / self.all_chars)
-            found[at, 1] = <float> (sums[at, 1] / max(1.0, sums[at, 0]))
-            found[at, 2] = <float> (sums[at, 2] / self.all_prose)
-            found[at, 3] = <float> sums[at, 3]
-            found[at, 4] = <float> (sums[at, 0] / sums[at, 3])
-            found[at, 5] = <float> (sums[at, 4] / sums[at, 3])
-        return found
+            sums[number, 4] += self.counts[index, ENDS]
+        cdef float[:, ::1] features = numpy.empty((size, GROUP_FEATURES), numpy.float32)
+        for index in range(size):
+            features[index, 0] = <float> (sums[index, 0] / self.all_chars)
+            features[index, 1] = <float> (sums[index, 1] / max(1.0, sums[index, 0]))
+            features[index, 2] = <float> (sums[index, 2] / self.all_prose)
+            features[index, 3] = <float> sums[index, 3]
+            features[index, 4] = <float> (sums[index, 0] / sums[index, 3])
+            features[index, 5] = <float> (sums[index, 4] / sums[index, 3])
+        return features
 
-    cdef float* fill_text(self, Py_ssize_t at, block, str title, float* to) except NULL:
-        cdef const int32_t* counts = &self.counts[at, 0]
+    cdef float* fill_text(self, Py_ssize_t index, block, str title, float* to) except NULL:
+        cdef const int32_t* counts = &self.counts[index, 0]
         cdef double words = max(1, counts[WORDS]), chars = counts[CHARS]
         cdef str text = block.text
         cdef Py_ssize_t kind = 0
@@ -425,24 +425,24 @@ cdef class _FirstStage:
         to[10], to[11] = <float> (counts[UPPER] / chars), <float> (counts[DIGITS] / chars)
         to[12], to[13] = <float> (chars / words), <float> (counts[BOLD_CHARS] / chars)
         to[14], to[15], to[16] = counts[PIECES], counts[FIRST], counts[LAST]
-        to[17], to[18], to[19] = kind, <float> <double> block.priority, <float> self.repeated[at]
+        to[17], to[18], to[19] = kind, <float> <double> block.priority, <float> self.repeated[index]
         to[20] = <float> (<double> len(text) / len(title)) if len(text) <= len(title) and text in title else 0
-        to[21] = self.tag_codes[self.tree.node[at]]
-        to[22] = self.tag_codes[max(self.tree.parent[self.tree.node[at]], 0)]
+        to[21] = self.tag_codes[self.tree.node[index]]
+        to[22] = self.tag_codes[max(self.tree.parent[self.tree.node[index]], 0)]
         return to + 23
 
-    cdef float* fill_place(self, Py_ssize_t at, float* to) noexcept:
+    cdef float* fill_place(self, Py_ssize_t index, float* to) noexcept:
         cdef double size = self.tree.size
-        to[0], to[1] = self.depth[self.tree.node[at]], <float> (at / size)
-        to[2] = <float> (self.chars[at] / self.all_chars)
-        to[3] = <float> ((at - self.h1) / size) if self.h1 >= 0 else -2
-        to[4] = <float> max(-50, min(at - self.h1, 200)) if self.h1 >= 0 else -_FAR
-        to[5], to[6] = self.since_prose[at], self.until_prose[at]
-        to[7], to[8], to[9] = at - self.first, self.last - at, self.since_heading[at]
+        to[0], to[1] = self.depth[self.tree.node[index]], <float> (index / size)
+        to[2] = <float> (self.chars[index] / self.all_chars)
+        to[3] = <float> ((index - self.h1) / size) if self.h1 >= 0 else -2
+        to[4] = <float> max(-50, min(index - self.h1, 200)) if self.h1 >= 0 else -_FAR
+        to[5], to[6] = self.since_prose[index], self.until_prose[index]
+        to[7], to[8], to[9] = index - self.first, self.last - index, self.since_heading[index]
         return to + 10
 
-    cdef float* fill_elements(self, Py_ssize_t at, float* to) noexcept:
-        cdef int32_t number = self.tree.node[at], first, last
+    cdef float* fill_elements(self, Py_ssize_t index, float* to) noexcept:
+        cdef int32_t number = self.tree.node[index], first, last
         cdef int level
         cdef float* near = to + _LEVELS * ELEMENT_FEATURES
         for level in range(_LEVELS):
@@ -450,18 +450,19 @@ cdef class _FirstStage:
             to += ELEMENT_FEATURES
             if level < _NEAR:
                 first, last = self.tree.first[number], self.tree.last[number]
-                near[0], near[1], near[2] = <float> (self.headings[last] - self.headings[first]), at - first, last - at
+                near[0] = <float> (self.headings[last] - self.headings[first])
+                near[1], near[2] = index - first, last - index
                 near += 3
             number = max(self.tree.parent[number], 0)
         return near
 
-    cdef float* fill_groups(self, Py_ssize_t at, float* to) noexcept:
-        memcpy(to, &self.of_alike[self.alike_number[at], 0], GROUP_FEATURES * sizeof(float))
-        memcpy(to + GROUP_FEATURES, &self.of_path[self.path_number[at], 0], GROUP_FEATURES * sizeof(float))
+    cdef float* fill_groups(self, Py_ssize_t index, float* to) noexcept:
+        memcpy(to, &self.of_alike[self.alike_number[index], 0], GROUP_FEATURES * sizeof(float))
+        memcpy(to + GROUP_FEATURES, &self.of_path[self.path_number[index], 0], GROUP_FEATURES * sizeof(float))
         return to + 2 * GROUP_FEATURES
 
-    cdef float* fill_around(self, Py_ssize_t at, float* to) noexcept:
-        cdef int32_t number = self.tree.node[at]
+    cdef float* fill_around(self, Py_ssize_t index, float* to) noexcept:
+        cdef int32_t number = self.tree.node[index]
         cdef int level, code
         for code in range(_AROUND):
             to[code] = 0
@@ -472,12 +473,12 @@ cdef class _FirstStage:
             number = max(self.tree.parent[number], 0)
         return to + _AROUND
 
-    cdef float* fill_windows(self, Py_ssize_t at, float* to) noexcept:
+    cdef float* fill_windows(self, Py_ssize_t index, float* to) noexcept:
         cdef Py_ssize_t first, last
         cdef double chars
-        cdef int each
-        for each in range(3):
-            first, last = max(0, at - _WINDOWS[each]), min(self.tree.size, at + _WINDOWS[each] + 1)
+        cdef int reach
+        for reach in range(3):
+            first, last = max(0, index - _WINDOWS[reach]), min(self.tree.size, index + _WINDOWS[reach] + 1)
             chars = self.chars[last] - self.chars[first]
             to[0] = <float> (chars / <double> (last - first))
             to[1] = <float> ((self.links[last] - self.links[first]) / max(1.0, chars))
@@ -485,8 +486,8 @@ cdef class _FirstStage:
             to += 3
         return to
 
-    cdef void fill_lexicon(self, Py_ssize_t at, float* to) noexcept:
-        cdef int32_t number = self.tree.node[at], depth = self.depth[number], least_number = number
+    cdef void fill_lexicon(self, Py_ssize_t index, float* to) noexcept:
+        cdef int32_t number = self.tree.node[index], depth = self.depth[number], least_number = number
         cdef int level, least_level = 0
         cdef double least = INFINITY, greatest = -INFINITY, total = 0
         for level in range(_CHAIN):
@@ -502,8 +503,8 @@ cdef class _FirstStage:
             number = max(self.tree.parent[number], 0)
         to[0], to[1], to[2], to[3] = <float> least, <float> greatest, <float> total, least_level
         to[4] = self.inside[least_number, 3]
-        to[5], to[6] = <float> self.of_inline[0, at], <float> self.of_inline[2, at]
-        to[7], to[8] = <float> self.of_text[0, at], <float> self.of_text[2, at]
+        to[5], to[6] = <float> self.of_inline[0, index], <float> self.of_inline[2, index]
+        to[7], to[8] = <float> self.of_text[0, index], <float> self.of_text[2, index]
 
 
 cdef class _BlockTree:
@@ -513,31 +514,33 @@ cdef class _BlockTree:
     cdef const int32_t[::1] node, parent, first, last
 
     def __cinit__(self, page):
-        cdef Py_ssize_t at, elements = len(page.table.tags)
+        cdef Py_ssize_t index, elements = len(page.table.tags)
+        cdef bint is_inside
         self.size = page.size
         self.node, self.parent = page.table.node, page.table.parent
         self.first, self.last = page.table.first, page.table.last
         if not (len(self.parent) == len(self.first) == len(self.last) == elements and len(self.node) == self.size):
             raise ValueError("the columns of the leaf table differ in length")
-        for at in range(self.size):
-            if not 0 <= self.node[at] < elements:
-                raise ValueError(f"block {at} is in element {self.node[at]} of {elements}")
-        for at in range(elements):
-            if not (self.parent[at] < at and 0 <= self.first[at] <= self.size and 0 <= self.last[at] <= self.size):
-                raise ValueError(f"element {at} is in element {self.parent[at]}, or has blocks outside the page")
+        for index in range(self.size):
+            if not 0 <= self.node[index] < elements:
+                raise ValueError(f"block {index} is in element {self.node[index]} of {elements}")
+        for index in range(elements):
+            is_inside = 0 <= self.first[index] <= self.size and 0 <= self.last[index] <= self.size
+            if not (self.parent[index] < index and is_inside):
+                raise ValueError(f"element {index} is in element {self.parent[index]}, or has blocks outside the page")
 
 
 cdef double[::1] _sums_before(values, Py_ssize_t size):
     """Return the sum of the values before each block, and of all values."""
     if len(values) != size:
         raise ValueError(f"{len(values)} values of {size} blocks")
-    cdef const double[::1] each = numpy.ascontiguousarray(values, _DOUBLE)
+    cdef const double[::1] column = numpy.ascontiguousarray(values, _DOUBLE)
     cdef double[::1] sums = numpy.empty(size + 1)
     cdef double total = 0
-    cdef Py_ssize_t at
-    for at in range(size):
-        sums[at] = total
-        total += each[at]
+    cdef Py_ssize_t index
+    for index in range(size):
+        sums[index] = total
+        total += column[index]
     sums[size] = total
     return sums
 
@@ -547,11 +550,11 @@ cdef double[::1] _group_means(groups, weights, chars):
 
 
 cdef int32_t[::1] _codes(list tags, dict known):
-    cdef Py_ssize_t at
+    cdef Py_ssize_t index
     cdef int32_t[::1] codes = numpy.empty(len(tags), numpy.int32)
     cdef int32_t other = <int32_t> len(known)
-    for at in range(len(tags)):
-        codes[at] = known.get(tags[at], other)
+    for index in range(len(tags)):
+        codes[index] = known.get(tags[index], other)
     return codes
 
 
@@ -559,41 +562,41 @@ cdef int32_t[::1] _blocks_since(marked, int step):
     """Return the distance to the nearest marked block before each block, at most _FAR; after it if `step` is -1."""
     cdef const unsigned char[::1] marks = marked.view(numpy.uint8)
     cdef Py_ssize_t size = len(marks), count
-    cdef Py_ssize_t at = 0 if step > 0 else size - 1
+    cdef Py_ssize_t index = 0 if step > 0 else size - 1
     cdef int32_t far = _FAR
-    cdef int32_t[::1] found = numpy.empty(size, numpy.int32)
+    cdef int32_t[::1] distances = numpy.empty(size, numpy.int32)
     for count in range(size):
-        far = 0 if marks[at] else min(far + 1, _FAR)
-        found[at] = far
-        at += step
-    return found
+        far = 0 if marks[index] else min(far + 1, _FAR)
+        distances[index] = far
+        index += step
+    return distances
 
 
 cdef int32_t[::1] _text_numbers(list texts):
     """Return a number for each text, from 0 on; equal texts have equal numbers."""
     cdef dict known = {}
-    cdef Py_ssize_t at
-    cdef int32_t[::1] found = numpy.empty(len(texts), numpy.int32)
-    for at in range(len(texts)):
-        found[at] = known.setdefault(texts[at], len(known))
-    return found
+    cdef Py_ssize_t index
+    cdef int32_t[::1] numbers = numpy.empty(len(texts), numpy.int32)
+    for index in range(len(texts)):
+        numbers[index] = known.setdefault(texts[index], len(known))
+    return numbers
 
 
 cdef object _block_numbers(int32_t[::1] numbers, const int32_t[::1] nodes):
     """Return the number of each block's element, renumbered from 0 on in the order of the blocks."""
-    cdef Py_ssize_t at, count = 0
+    cdef Py_ssize_t index, count = 0
     cdef int32_t number
-    found = numpy.empty(len(nodes), numpy.int32)
-    cdef int32_t[::1] column = found, known = numpy.full(len(numbers), -1, numpy.int32)
-    for at in range(len(nodes)):
-        if not 0 <= nodes[at] < len(numbers):
-            raise ValueError(f"block {at} is in element {nodes[at]} of {len(numbers)}")
-        number = numbers[nodes[at]]
+    renumbered = numpy.empty(len(nodes), numpy.int32)
+    cdef int32_t[::1] column = renumbered, known = numpy.full(len(numbers), -1, numpy.int32)
+    for index in range(len(nodes)):
+        if not 0 <= nodes[index] < len(numbers):
+            raise ValueError(f"block {index} is in element {nodes[index]} of {len(numbers)}")
+        number = numbers[nodes[index]]
         if known[number] < 0:
             known[number] = <int32_t> count
             count += 1
-        column[at] = known[number]
-    return found
+        column[index] = known[number]
+    return renumbered
 
 
 cdef class _PairNumbers:

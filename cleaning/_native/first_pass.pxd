@@ -19,7 +19,7 @@ cdef class Tag:
     cdef bint base, block, br, image, inert, line, link, never, noscript, not_code, pre, stated, table, item, formula
 
 
-cdef struct Found:  # an element of the first pass, in reading order
+cdef struct PassedElement:  # an element of the first pass, in reading order
     int32_t parent
     int32_t size            # the number of elements in it, itself included
     int32_t first           # for block-level elements: the texts inside are first <= number < last
@@ -50,7 +50,7 @@ cdef class FirstPass:
     cdef bint deep          # elements nest too deep for paths of their own
     cdef object page, kept
     cdef list blocks
-    cdef Found* found
+    cdef PassedElement* passed_elements
     cdef int32_t* kept_before
     cdef int32_t* same
     cdef Frame* frames
@@ -61,7 +61,7 @@ cdef class FirstPass:
     cdef const void* _cached_names[CACHED_TAGS]
     cdef list _tags
     cdef xmlNode* _base     # the first one with an address
-    cdef Py_ssize_t _found_capacity, _frame_capacity, _kept_capacity, _same_capacity
+    cdef Py_ssize_t _element_capacity, _frame_capacity, _kept_capacity, _same_capacity
     cdef int32_t _count, _texts
     cdef bint _skip_noscript
 

@@ -76,13 +76,13 @@ cdef Tag _look_up(str name):
 
 cdef bint _is_solid(const unsigned char* content) except -1:
     """Return True for a text with more than white space and control characters."""
-    cdef const unsigned char* at = content
-    while at[0]:
-        if at[0] >= 0x80:
-            return not is_blank(decoded(at))
-        if at[0] > 0x20 and at[0] != 0x7F:
+    cdef const unsigned char* cursor = content
+    while cursor[0]:
+        if cursor[0] >= 0x80:
+            return not is_blank(decoded(cursor))
+        if cursor[0] > 0x20 and cursor[0] != 0x7F:
             return True
-        at += 1
+        cursor += 1
     return False
 
 
@@ -94,7 +94,7 @@ cdef class FirstPass:
         self.depth = -1
 
     def __dealloc__(self):
-        PyMem_Free(self.found)
+        PyMem_Free(self.passed_elements)
         PyMem_Free(self.kept_before)
         PyMem_Free(self.same)
         PyMem_Free(self.frames)
@@ -168,26 +168,28 @@ cdef class FirstPass:
         return self._texts == len(self.blocks)
 
     cdef int32_t _add(self, int32_t parent) except -1:
-        self.found = <Found*> grown(self.found, &self._found_capacity, self._count + 1, sizeof(Found))
-        cdef Found* found = &self.found[self._count]
-        memset(found, 0, sizeof(Found))
-        found.parent, found.size, found.own = parent, 1, -1
+        self.passed_elements = <PassedElement*> grown(
+            self.passed_elements, &self._element_capacity, self._count + 1, sizeof(PassedElement)
+        )
+        cdef PassedElement* passed = &self.passed_elements[self._count]
+        memset(passed, 0, sizeof(PassedElement))
+        passed.parent, passed.size, passed.own = parent, 1, -1
         self._count += 1
         return self._count - 1
 
     cdef int _enter(self, xmlNode* element, int32_t parent, bint block) except -1:
         cdef int32_t index = self._add(parent)
         self.push(element, index, block)
-        self.found[index].first = self._texts
+        self.passed_elements[index].first = self._texts
         return 0
 
     cdef int _leave(self) except -1:
         cdef Frame* frame = &self.frames[self.depth]
-        cdef Found* found = &self.found[frame.index]
+        cdef PassedElement* passed = &self.passed_elements[frame.index]
         if frame.block:
             self._end_text()
-        found.last = self._texts
-        found.size = self._count - frame.index
+        passed.last = self._texts
+        passed.size = self._count - frame.index
         self.depth -= 1
         if self.depth >= 0:
             self.frames[self.depth].next = self._pass_text(frame.element.next)
@@ -205,14 +207,14 @@ cdef class FirstPass:
         return node
 
     cdef int _end_text(self) except -1:
-        cdef int32_t at
-        cdef Found* owner
+        cdef int32_t index
+        cdef PassedElement* owner
         if not self.solid:
             return 0
         self.solid = False
         if self._texts < len(self.blocks):
-            at = self.frames[self.frames[self.depth].owner].index
-            owner = &self.found[at]
+            index = self.frames[self.frames[self.depth].owner].index
+            owner = &self.passed_elements[index]
             # Own texts are chained: each one has the number of the next.
             self.same[self._texts] = -1
             if owner.own < 0:
@@ -222,9 +224,9 @@ cdef class FirstPass:
                 owner.last = self._texts
             if self.kept_before[self._texts + 1] > self.kept_before[self._texts]:
                 owner.kept = True
-                while at >= 0 and not self.found[at].holds_kept:
-                    self.found[at].holds_kept = True
-                    at = self.found[at].parent
+                while index >= 0 and not self.passed_elements[index].holds_kept:
+                    self.passed_elements[index].holds_kept = True
+                    index = self.passed_elements[index].parent
         self._texts += 1
         return 0
 

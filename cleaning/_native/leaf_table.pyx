@@ -37,9 +37,9 @@ from cleaning.leaf_table import (
     _TOKEN_ATTRIBUTES as TOKEN_ATTRIBUTES, build_leaf_table, widen_ideographs,
 )
 from cleaning.leaves import (
-    BLOCK_TAGS, HEADING_LEVELS, IMAGE_TENTHS, MAX_PATH_LEVELS, NEVER_CONTENT, ORNAMENT_CLASS, PRIORITY_TENTHS, _KINDS as KINDS,
-    _KIND_ENDS as KIND_ENDS, _OWN_KIND_ONLY as OWN_KIND_ONLY, _PATH_NAME as PATH_NAME, _SHELL_WORDS as SHELL_WORDS,
-    body_of, is_ornament, walk,
+    BLOCK_TAGS, HEADING_LEVELS, IMAGE_TENTHS, MAX_PATH_LEVELS, NEVER_CONTENT, ORNAMENT_CLASS, PRIORITY_TENTHS,
+    _KINDS as KINDS, _KIND_ENDS as KIND_ENDS, _OWN_KIND_ONLY as OWN_KIND_ONLY, _PATH_NAME as PATH_NAME,
+    _SHELL_WORDS as SHELL_WORDS, body_of, is_ornament, walk,
 )
 from cleaning.terms import tidy_code, visible_parts
 
@@ -96,11 +96,11 @@ def make_decisions(list blocks, list scores, list reasons):
 
 cdef object _frozen(object new, tuple fields, tuple values):
     """Set the fields of a frozen dataclass: five times as fast as its constructor, which sets them through Python."""
-    cdef object made = new
-    cdef Py_ssize_t at
-    for at in range(len(fields)):
-        PyObject_GenericSetAttr(made, fields[at], values[at])
-    return made
+    cdef object instance = new
+    cdef Py_ssize_t index
+    for index in range(len(fields)):
+        PyObject_GenericSetAttr(instance, fields[index], values[index])
+    return instance
 
 
 # The properties of a tag name are looked up once. The number of stored names is bounded: hostile pages invent names.
@@ -193,16 +193,16 @@ for _number, _token_name in enumerate(_TOKEN_NAMES):
 cdef str _attribute_tokens(xmlNode* element):
     """Return the words of the attributes that say what an element is for; "" if it has none of them."""
     cdef xmlAttr* attribute = element.properties
-    cdef xmlAttr* found[TOKEN_ATTRIBUTES_MAX]
+    cdef xmlAttr* attributes[TOKEN_ATTRIBUTES_MAX]
     cdef xmlAttr* style = NULL
     cdef bint hidden = False
-    cdef int at, count = 0
+    cdef int index, count = 0
     cdef const char* name
     cdef list words
     if attribute == NULL:
         return ""
-    for at in range(_TOKEN_COUNT):
-        found[at] = NULL
+    for index in range(_TOKEN_COUNT):
+        attributes[index] = NULL
     while attribute != NULL:
         if attribute.ns == NULL:
             name = <const char*> attribute.name
@@ -213,15 +213,15 @@ cdef str _attribute_tokens(xmlNode* element):
             elif strcmp(name, b"aria-hidden") == 0:
                 hidden = hidden or value_in(element, attribute) == "true"
             else:
-                for at in range(_TOKEN_COUNT):
-                    if name[0] == _token_names[at][0] and strcmp(name, _token_names[at]) == 0:
-                        found[at] = attribute
+                for index in range(_TOKEN_COUNT):
+                    if name[0] == _token_names[index][0] and strcmp(name, _token_names[index]) == 0:
+                        attributes[index] = attribute
                         count += 1
                         break
         attribute = attribute.next
     if count == 0 and not hidden and style == NULL:
         return ""
-    words = [value_in(element, found[at]) for at in range(_TOKEN_COUNT) if found[at] != NULL]
+    words = [value_in(element, attributes[index]) for index in range(_TOKEN_COUNT) if attributes[index] != NULL]
     if hidden:
         words.append("-hidden")
     if style != NULL and UNSEEN_STYLE.search(value_in(element, style)[:_MAX_TOKEN_CHARS]):
@@ -238,13 +238,13 @@ cdef const unsigned char* _read_character(const unsigned char* content, uint32_t
     """Read one character of a NUL-terminated UTF-8 text; return the start of the next one."""
     cdef uint32_t first = content[0]
     cdef int more = 0 if first < 0x80 else 1 if 0xC0 <= first < 0xE0 else 2 if first < 0xF0 else 3
-    cdef int at
+    cdef int index
     character[0] = first if more == 0 else first & (0x3F >> more)
-    for at in range(1, more + 1):
-        if content[at] & 0xC0 != 0x80:  # also true of the NUL
+    for index in range(1, more + 1):
+        if content[index] & 0xC0 != 0x80:  # also true of the NUL
             character[0] = REPLACEMENT
             return content + 1
-        character[0] = character[0] << 6 | (content[at] & 0x3F)
+        character[0] = character[0] << 6 | (content[index] & 0x3F)
     if character[0] >= CHARACTERS:
         character[0] = REPLACEMENT
     return content + 1 + more
@@ -252,25 +252,25 @@ cdef const unsigned char* _read_character(const unsigned char* content, uint32_t
 
 cdef Py_ssize_t _count_words(const Py_UCS4* text, Py_ssize_t size) except -1:
     """Return the number of words, as `terms.count_words` does."""
-    cdef Py_ssize_t at = 0, start, words = 0
+    cdef Py_ssize_t index = 0, start, words = 0
     cdef uint16_t kind
-    while at < size:
-        kind = flags_of(text[at])
+    while index < size:
+        kind = flags_of(text[index])
         if kind & UNSPACED:
-            start = at
-            while at < size and flags_of(text[at]) & UNSPACED:
-                at += 1
-            words += (at - start + 1) // 2
+            start = index
+            while index < size and flags_of(text[index]) & UNSPACED:
+                index += 1
+            words += (index - start + 1) // 2
         elif kind & LETTER:
             words += 1
-            while at < size and flags_of(text[at]) & LETTER:
-                at += 1
-            if at + 1 < size and text[at] == c"'" and flags_of(text[at + 1]) & LETTER:
-                at += 1
-                while at < size and flags_of(text[at]) & LETTER:
-                    at += 1
+            while index < size and flags_of(text[index]) & LETTER:
+                index += 1
+            if index + 1 < size and text[index] == c"'" and flags_of(text[index + 1]) & LETTER:
+                index += 1
+                while index < size and flags_of(text[index]) & LETTER:
+                    index += 1
         else:
-            at += 1
+            index += 1
     return words
 
 
@@ -282,11 +282,11 @@ cdef Py_ssize_t _normalise(
     If `target` is NULL, only the length counts. `pending` carries from one piece of the text to the next whether white
     space follows the last character.
     """
-    cdef Py_ssize_t at
+    cdef Py_ssize_t index
     cdef uint16_t kind
     cdef bint space = pending[0] if pending != NULL else False
-    for at in range(size):
-        kind = flags_of(raw[at])
+    for index in range(size):
+        kind = flags_of(raw[index])
         if kind & UNWANTED:
             continue
         if kind & SPACE:
@@ -298,7 +298,7 @@ cdef Py_ssize_t _normalise(
             written += 1
             space = False
         if target != NULL:
-            target[written] = raw[at]
+            target[written] = raw[index]
         written += 1
     if pending != NULL:
         pending[0] = space
@@ -307,11 +307,11 @@ cdef Py_ssize_t _normalise(
 
 cdef int _count_characters(const Py_UCS4* text, Py_ssize_t size, int32_t* row) except -1:
     """Fill the columns of a row that count characters."""
-    cdef Py_ssize_t at
+    cdef Py_ssize_t index
     cdef uint16_t kind
     cdef int32_t pauses = 0, ends = 0, quotes = 0, symbols = 0, upper = 0, digits = 0
-    for at in range(size):
-        kind = flags_of(text[at])
+    for index in range(size):
+        kind = flags_of(text[index])
         pauses += (kind & PAUSE) != 0
         ends += (kind & SENTENCE_END) != 0
         quotes += (kind & QUOTE) != 0
@@ -338,8 +338,8 @@ cdef inline int _append(Ints* ints, Py_ssize_t value) except -1:
 
 
 cdef object _array(Ints* ints):
-    found = bytearray((<char*> ints.items)[: ints.size * sizeof(int32_t)]) if ints.size else bytearray()
-    return numpy.frombuffer(found, numpy.int32)
+    content = bytearray((<char*> ints.items)[: ints.size * sizeof(int32_t)]) if ints.size else bytearray()
+    return numpy.frombuffer(content, numpy.int32)
 
 
 cdef struct Piece:
@@ -394,17 +394,17 @@ cdef class _LeafText:
 
     cdef Piece* add(self, xmlNode* element, int level) except? NULL:
         """Return a new piece of the characters since the last one; NULL if there are none."""
-        cdef Py_ssize_t at = self.start
+        cdef Py_ssize_t index = self.start
         cdef Piece* piece
-        while at < self.size and flags_of(self.raw[at]) & SPACE:
-            at += 1
-        if at == self.size and self.count == 0:
+        while index < self.size and flags_of(self.raw[index]) & SPACE:
+            index += 1
+        if index == self.size and self.count == 0:
             self.size = self.start
         if self.size == self.start:
             return NULL
         self.pieces = <Piece*> grown(self.pieces, &self.piece_capacity, self.count + 1, sizeof(Piece))
         piece = &self.pieces[self.count]
-        piece.start, piece.end, piece.element, piece.blank = self.start, self.size, element, at == self.size
+        piece.start, piece.end, piece.element, piece.blank = self.start, self.size, element, index == self.size
         piece.linked = piece.bold = False
         piece.level = level
         self.unseen = self.unseen or level != 0
@@ -413,16 +413,18 @@ cdef class _LeafText:
         return piece
 
     cdef list texts(self):
-        cdef Py_ssize_t at
+        cdef Py_ssize_t index
         return [
-            make_text(<const uint32_t*> self.raw + self.pieces[at].start, self.pieces[at].end - self.pieces[at].start)
-            for at in range(self.count)
+            make_text(
+                <const uint32_t*> self.raw + self.pieces[index].start, self.pieces[index].end - self.pieces[index].start
+            )
+            for index in range(self.count)
         ]
 
     cdef int leave_out(self) except -1:
         """Leave what a reader sees; a piece may become empty."""
-        cdef Py_ssize_t at
-        return self._put(shown_texts(self.texts(), [self.pieces[at].level for at in range(self.count)]))
+        cdef Py_ssize_t index
+        return self._put(shown_texts(self.texts(), [self.pieces[index].level for index in range(self.count)]))
 
     cdef int drop_invisible(self) except -1:
         """Leave of each piece what is visible; a piece may become empty."""
@@ -430,11 +432,11 @@ cdef class _LeafText:
 
     cdef int _put(self, list texts) except -1:
         """Replace the texts of the pieces by others that are not longer."""
-        cdef Py_ssize_t at, place, size = 0
+        cdef Py_ssize_t index, place, size = 0
         cdef Piece* piece
         cdef str text
-        for at, text in enumerate(texts):
-            piece = &self.pieces[at]
+        for index, text in enumerate(texts):
+            piece = &self.pieces[index]
             copy_text(text, <uint32_t*> self.raw + size, len(text))  # never longer than before
             piece.start, piece.end, piece.blank = size, size + len(text), True
             size = piece.end
@@ -455,11 +457,11 @@ cdef class _LeafText:
 
     cdef int fill(self, int32_t* row, Py_ssize_t size) except -1:
         """Fill a row of counts for the block's text, which has `size` characters."""
-        cdef Py_ssize_t at, length, words = _count_words(self.text, size), link_words = 0, linked = 0, bold = 0
+        cdef Py_ssize_t index, length, words = _count_words(self.text, size), link_words = 0, linked = 0, bold = 0
         cdef bint link_space = False, bold_space = False
         cdef Piece* piece
-        for at in range(self.count):
-            piece = &self.pieces[at]
+        for index in range(self.count):
+            piece = &self.pieces[index]
             length = piece.end - piece.start
             if piece.linked:
                 link_words += _count_words(self.raw + piece.start, length)
@@ -472,10 +474,10 @@ cdef class _LeafText:
 
     cdef xmlNode* first(self, xmlNode* otherwise) noexcept:
         """Return the element of the first piece that is not white space; `otherwise` if there is none."""
-        cdef Py_ssize_t at = 0
-        while at < self.count and self.pieces[at].blank:
-            at += 1
-        return self.pieces[at].element if at < self.count else otherwise
+        cdef Py_ssize_t index = 0
+        while index < self.count and self.pieces[index].blank:
+            index += 1
+        return self.pieces[index].element if index < self.count else otherwise
 
 
 cdef class _Walk:
@@ -674,10 +676,10 @@ cdef class _Walk:
     cdef int _add_leaf(self, Py_ssize_t outer, Py_ssize_t size) except -1:
         cdef Frame* frame = &self.frames[outer]
         cdef int32_t row[COLUMNS]
-        cdef Py_ssize_t at
+        cdef Py_ssize_t index
         self.leaf.fill(row, size)
-        for at in range(COLUMNS):
-            _append(&self.counts, row[at])
+        for index in range(COLUMNS):
+            _append(&self.counts, row[index])
         _append(&self.node, self._element_number(outer))
         self.last.items[frame.number] = len(self.blocks) + 1
         self.inline_tokens.append(self._tokens_around(frame.element))
@@ -693,14 +695,14 @@ cdef class _Walk:
 
     cdef int32_t _element_number(self, Py_ssize_t outer) except -1:
         """Return the row of a frame's element. Elements around it get their rows before it."""
-        cdef Py_ssize_t at = outer, inner = -1
+        cdef Py_ssize_t depth = outer, inner = -1
         cdef Frame* frame
-        while at >= 0 and self.frames[at].number < 0:
+        while depth >= 0 and self.frames[depth].number < 0:
             # On the way up, each frame stores the frame below it in its own number.
-            self.frames[at].number = -2 - <int32_t> inner
-            inner = at
-            at = self.frames[at - 1].outer if at else -1
-        cdef int32_t number = self.frames[at].number if at >= 0 else -1
+            self.frames[depth].number = -2 - <int32_t> inner
+            inner = depth
+            depth = self.frames[depth - 1].outer if depth else -1
+        cdef int32_t number = self.frames[depth].number if depth >= 0 else -1
         while inner >= 0:
             frame = &self.frames[inner]
             inner = -2 - frame.number
@@ -713,30 +715,30 @@ cdef class _Walk:
         return number
 
     cdef str _path(self, Py_ssize_t wanted):
-        cdef Py_ssize_t at = wanted
+        cdef Py_ssize_t depth = wanted
         cdef Frame* frame
         cdef _Tag tag
-        while self.frames[at].path < 0:
-            at -= 1
-        while at < wanted:
-            at += 1
-            frame = &self.frames[at]
-            if at > _MAX_PATH_LEVELS:
-                frame.path = self.frames[at - 1].path
+        while self.frames[depth].path < 0:
+            depth -= 1
+        while depth < wanted:
+            depth += 1
+            frame = &self.frames[depth]
+            if depth > _MAX_PATH_LEVELS:
+                frame.path = self.frames[depth - 1].path
                 continue
             tag = <_Tag> frame.tag
-            path = <str> self.paths[self.frames[at - 1].path]
+            path = <str> self.paths[self.frames[depth - 1].path]
             frame.path = len(self.paths)
             self.paths.append(f"{path}/{tag.name}[{frame.place}]" if tag.named else f"{path}/*[{frame.index}]")
         return <str> self.paths[self.frames[wanted].path]
 
     cdef str _tokens_around(self, xmlNode* around):
         cdef xmlNode* element = self.leaf.first(around)
-        cdef list found = []
-        while element != around and element != NULL and is_element_like(element) and len(found) < _MAX_INLINE_LEVELS:
-            found.append(f"{self._tag(element).name} {_attribute_tokens(element)}")
+        cdef list tokens = []
+        while element != around and element != NULL and is_element_like(element) and len(tokens) < _MAX_INLINE_LEVELS:
+            tokens.append(f"{self._tag(element).name} {_attribute_tokens(element)}")
             element = element.parent
-        return " ".join(found)[:_MAX_TOKEN_CHARS] if found else ""
+        return " ".join(tokens)[:_MAX_TOKEN_CHARS] if tokens else ""
 
     cdef int _extend_outer_elements(self) except -1:
         """Set the last leaf of each element to the last leaf of the elements inside it."""

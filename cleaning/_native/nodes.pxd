@@ -68,16 +68,18 @@ cdef inline bint may_be_unseen(xmlNode* node) noexcept:
     return False
 
 
-cdef inline bint names_unseen(const unsigned char* at) noexcept:
+cdef inline bint names_unseen(const unsigned char* cursor) noexcept:
     """Return True for a class with one of UNSEEN_PARTS: each has three of these letters in a row."""
     cdef unsigned char first, second, third
-    while at[0] and at[1]:
-        first, second, third = at[0] | 0x20, at[1] | 0x20, at[2] | 0x20
-        if first == c"s" and second == c"r" and (third == c"o" or at[2] == c"-" or at[2] == c"_"):
+    while cursor[0] and cursor[1]:
+        first, second, third = cursor[0] | 0x20, cursor[1] | 0x20, cursor[2] | 0x20
+        if first == c"s" and second == c"r" and (third == c"o" or cursor[2] == c"-" or cursor[2] == c"_"):
             return True
         if first == c"h" and second == c"i" and third == c"d":  # hidden
             return True
-        if first == c"e" and second == c"a" and third == c"d" and (at[3] | 0x20) == c"e" and at[-1] | 0x20 == c"r":
+        if first == c"e" and second == c"a" and third == c"d" and (
+            (cursor[3] | 0x20) == c"e" and cursor[-1] | 0x20 == c"r"
+        ):
             return True  # reader
         if first == c"v" and second == c"i" and third == c"s":  # invisible
             return True
@@ -85,7 +87,7 @@ cdef inline bint names_unseen(const unsigned char* at) noexcept:
             return True
         if first == c"f" and second == c"f" and third == c"s":  # offscreen
             return True
-        at += 1
+        cursor += 1
     return False
 
 
@@ -123,19 +125,19 @@ cdef inline xmlNode* following(xmlNode* node, xmlNode* top) noexcept:
     return after(node, top)
 
 
-cdef inline bint names_formula(const unsigned char* at) noexcept:
+cdef inline bint names_formula(const unsigned char* cursor) noexcept:
     """Return True for a class in which MAYBE_FORMULA finds something."""
     cdef unsigned char sign
-    while at[0]:
-        sign = at[0] | 0x20
-        if sign == c"t" and (at[1] | 0x20) == c"e" and (at[2] | 0x20) == c"x" and (at[3] | 0x20) != c"t":
+    while cursor[0]:
+        sign = cursor[0] | 0x20
+        if sign == c"t" and (cursor[1] | 0x20) == c"e" and (cursor[2] | 0x20) == c"x" and (cursor[3] | 0x20) != c"t":
             return True
         if sign == c"m":
-            if (at[1] | 0x20) == c"a" and (at[2] | 0x20) == c"t" and (at[3] | 0x20) == c"h":
+            if (cursor[1] | 0x20) == c"a" and (cursor[2] | 0x20) == c"t" and (cursor[3] | 0x20) == c"h":
                 return True
-            if (at[1] | 0x20) == c"j" and (at[2] | 0x20) == c"x":
+            if (cursor[1] | 0x20) == c"j" and (cursor[2] | 0x20) == c"x":
                 return True
-        at += 1
+        cursor += 1
     return False
 
 
@@ -164,33 +166,37 @@ cdef inline bint is_textless(xmlNode* node) noexcept:
 
 cdef inline bint names_ornament(const unsigned char* names) noexcept:
     """Return True for classes in which `leaves.ORNAMENT_CLASS` finds something."""
-    cdef const char* at = <const char*> names
+    cdef const char* cursor = <const char*> names
     cdef char sign
-    while at[0]:
-        sign = at[0]
+    while cursor[0]:
+        sign = cursor[0]
         if sign == c"a":
-            if strncmp(at, b"anchor", 6) == 0:
+            if strncmp(cursor, b"anchor", 6) == 0:
                 return True
         elif sign == c"l":
-            if strncmp(at, b"lineno", 6) == 0 or strncmp(at, b"linenum", 7) == 0 or strncmp(at, b"line-num", 8) == 0:
+            if strncmp(cursor, b"lineno", 6) == 0 or strncmp(cursor, b"linenum", 7) == 0 or (
+                strncmp(cursor, b"line-num", 8) == 0
+            ):
                 return True
-            if strncmp(at, b"ln-num", 6) == 0:
+            if strncmp(cursor, b"ln-num", 6) == 0:
                 return True
         elif sign == c"h":
-            if strncmp(at, b"headerlink", 10) == 0 or strncmp(at, b"hash-link", 9) == 0:
+            if strncmp(cursor, b"headerlink", 10) == 0 or strncmp(cursor, b"hash-link", 9) == 0:
                 return True
         elif sign == c"m":
-            if strncmp(at, b"material-", 9) == 0 or strncmp(at, b"mat-icon", 8) == 0 or strncmp(at, b"md-icon", 7) == 0:
+            if strncmp(cursor, b"material-", 9) == 0 or strncmp(cursor, b"mat-icon", 8) == 0 or (
+                strncmp(cursor, b"md-icon", 7) == 0
+            ):
                 return True
         elif sign == c"g":
-            if strncmp(at, b"gutter", 6) == 0 or strncmp(at, b"google-symbols", 14) == 0:
+            if strncmp(cursor, b"gutter", 6) == 0 or strncmp(cursor, b"google-symbols", 14) == 0:
                 return True
         elif sign == c"p":
-            if strncmp(at, b"permalink", 9) == 0:
+            if strncmp(cursor, b"permalink", 9) == 0:
                 return True
-        elif sign == c"e" and strncmp(at, b"editsection", 11) == 0:
+        elif sign == c"e" and strncmp(cursor, b"editsection", 11) == 0:
             return True
-        at += 1
+        cursor += 1
     return False
 
 
@@ -228,6 +234,8 @@ cdef inline bint may_be_ornament(xmlNode* element, int heading_levels) noexcept:
     if name[0] == c"i" or name[0] == c"e" or name[0] == c"b" or name[0] == c"a":
         if name[1] != 0 and strcmp(name, b"em") != 0:
             return False
-    elif strcmp(name, b"span") != 0 and strcmp(name, b"td") != 0 and strcmp(name, b"div") != 0 and strcmp(name, b"pre") != 0:
+    elif strcmp(name, b"span") != 0 and strcmp(name, b"td") != 0 and (
+        strcmp(name, b"div") != 0 and strcmp(name, b"pre") != 0
+    ):
         return False
     return element.properties != NULL and _may_name_ornament(element)

@@ -9,42 +9,42 @@ M. F. Porter, *An algorithm for suffix stripping*, Program 14 (3), 1980, 130-137
 from libc.string cimport memcmp, memcpy, strlen
 
 
-cdef inline bint _is_vowel(const char* letters, Py_ssize_t at, bint after_vowel) noexcept:
+cdef inline bint _is_vowel(const char* letters, Py_ssize_t index, bint after_vowel) noexcept:
     """Return True if a letter is a vowel; y is one after a consonant."""
-    cdef char letter = letters[at]
+    cdef char letter = letters[index]
     if letter == c"y":
-        return at > 0 and not after_vowel
+        return index > 0 and not after_vowel
     return letter == c"a" or letter == c"e" or letter == c"i" or letter == c"o" or letter == c"u"
 
 
 cdef inline Py_ssize_t _measure(const char* letters, Py_ssize_t size) noexcept:
     """Return how often a consonant follows a vowel: m in [C](VC){m}[V]."""
-    cdef Py_ssize_t at, count = 0
+    cdef Py_ssize_t index, count = 0
     cdef bint vowel = False, before
-    for at in range(size):
+    for index in range(size):
         before = vowel
-        vowel = _is_vowel(letters, at, before)
+        vowel = _is_vowel(letters, index, before)
         count += before and not vowel
     return count
 
 
 cdef inline bint _has_vowel(const char* letters, Py_ssize_t size) noexcept:
     """Return True for *v*."""
-    cdef Py_ssize_t at
-    for at in range(size):
-        if _is_vowel(letters, at, False):  # no letter before this one is a vowel
+    cdef Py_ssize_t index
+    for index in range(size):
+        if _is_vowel(letters, index, False):  # no letter before this one is a vowel
             return True
     return False
 
 
 cdef inline bint _ends_cvc(const char* letters, Py_ssize_t size) noexcept:
     """Return True for *o: the last three letters are consonant, vowel, consonant, and the last is not w, x or y."""
-    cdef Py_ssize_t at
+    cdef Py_ssize_t index
     cdef bint first = False, second = False, last = False
     if size < 3 or letters[size - 1] == c"w" or letters[size - 1] == c"x" or letters[size - 1] == c"y":
         return False
-    for at in range(size):
-        first, second, last = second, last, _is_vowel(letters, at, last)
+    for index in range(size):
+        first, second, last = second, last, _is_vowel(letters, index, last)
     return not first and second and not last
 
 
@@ -110,10 +110,10 @@ cdef inline Py_ssize_t _step_1b(char* letters, Py_ssize_t size) noexcept:
 
 
 cdef inline bint _ends_in_consonant(const char* letters, Py_ssize_t size) noexcept:
-    cdef Py_ssize_t at
+    cdef Py_ssize_t index
     cdef bint vowel = False
-    for at in range(size):
-        vowel = _is_vowel(letters, at, vowel)
+    for index in range(size):
+        vowel = _is_vowel(letters, index, vowel)
     return not vowel
 
 

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """The reading of a page's structure in C: the same walk as in `cleaning/structure/reader.py`, without paths.
 
-A first pass (`first_pass.pyx`) knows which elements hold kept texts; the second one, here, goes into these elements only.
+A first pass (`first_pass.pyx`) knows which elements hold kept texts. The second pass, here, goes into these only.
 What single elements say is read by the pure modules; nothing is defined twice.
 """
 
@@ -13,7 +13,7 @@ from lxml.includes.etreepublic cimport _Document, _Element, elementFactory, impo
 from lxml.includes.tree cimport XML_ELEMENT_NODE, xmlAttr, xmlNode
 
 from cleaning._native.build cimport Builder
-from cleaning._native.first_pass cimport FirstPass, Found, Frame, Tag
+from cleaning._native.first_pass cimport FirstPass, Frame, PassedElement, Tag
 from cleaning._native.fit cimport compiled_lxml, compiled_sizes
 from cleaning._native.nodes cimport (
     decoded, find_attribute, following, is_element_like, is_plain, is_text, is_textless, names_formula, unseen_level_of,
@@ -74,15 +74,15 @@ def find_candidates(_Element start not None):
     return candidates
 
 
-cdef bint _may_be_quoting(const unsigned char* at) noexcept:
+cdef bint _may_be_quoting(const unsigned char* cursor) noexcept:
     cdef unsigned char sign
-    while at[0]:
-        sign = at[0] | 0x20
-        if sign == c"u" and (at[1] | 0x20) == c"o" and (at[2] | 0x20) == c"t":
+    while cursor[0]:
+        sign = cursor[0] | 0x20
+        if sign == c"u" and (cursor[1] | 0x20) == c"o" and (cursor[2] | 0x20) == c"t":
             return True
-        if sign == c"i" and (at[1] | 0x20) == c"t" and (at[2] | 0x20) == c"a" and (at[3] | 0x20) == c"t":
+        if sign == c"i" and (cursor[1] | 0x20) == c"t" and (cursor[2] | 0x20) == c"a" and (cursor[3] | 0x20) == c"t":
             return True
-        at += 1
+        cursor += 1
     return False
 
 
@@ -97,7 +97,9 @@ def read_structure(page, marks):
     for skip_noscript in (True, False):
         reading = _Reading(page, marks.blocks, marks.kept, skip_noscript)
         reading.heads = marks.quote_heads
-        reading.quotes = {<size_t> (<_Element> element)._c_node: is_quote for element, is_quote in marks.quotes.elements.items()}
+        reading.quotes = {
+            <size_t> (<_Element> element)._c_node: is_quote for element, is_quote in marks.quotes.elements.items()
+        }
         if reading.find_texts(start):
             return reading.run(start)
         if reading.deep:
@@ -118,15 +120,15 @@ def nest(segments):
 
 cdef list _spaced(segments):
     """Return the segments as (formats, part), with single spaces."""
-    cdef list found = []
+    cdef list spaced = []
     cdef bint space = False
     cdef str text, words
     cdef tuple formats
     for formats, part in segments:
         if not isinstance(part, str):
-            if space and found:
-                _add_space(found, formats)
-            found.append((formats, part))
+            if space and spaced:
+                _add_space(spaced, formats)
+            spaced.append((formats, part))
             space = False
             continue
         text = <str> part
@@ -134,55 +136,55 @@ cdef list _spaced(segments):
         if not words:
             space = space or bool(text)
             continue
-        if (space or text[0].isspace()) and found:
-            _add_space(found, formats)
-        _add_text(found, formats, words)
+        if (space or text[0].isspace()) and spaced:
+            _add_space(spaced, formats)
+        _add_text(spaced, formats, words)
         space = text[len(text) - 1].isspace()
-    return found
+    return spaced
 
 
-cdef int _add_space(list found, tuple formats) except -1:
-    cdef tuple before = (<tuple> found[len(found) - 1])[0]
+cdef int _add_space(list spaced, tuple formats) except -1:
+    cdef tuple before = (<tuple> spaced[len(spaced) - 1])[0]
     cdef Py_ssize_t shared = 0
     while shared < len(before) and shared < len(formats) and before[shared] == formats[shared]:
         shared += 1
-    return _add_text(found, formats[:shared], " ")
+    return _add_text(spaced, formats[:shared], " ")
 
 
-cdef int _add_text(list found, tuple formats, str text) except -1:
+cdef int _add_text(list spaced, tuple formats, str text) except -1:
     cdef tuple last
-    if found:
-        last = <tuple> found[len(found) - 1]
+    if spaced:
+        last = <tuple> spaced[len(spaced) - 1]
         if isinstance(last[1], str) and last[0] == formats:
-            found[len(found) - 1] = (formats, <str> last[1] + text)
+            spaced[len(spaced) - 1] = (formats, <str> last[1] + text)
             return 0
-    found.append((formats, text))
+    spaced.append((formats, text))
     return 0
 
 
-cdef list _nested(list segments, Py_ssize_t at, Py_ssize_t stop, Py_ssize_t level):
+cdef list _nested(list segments, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t level):
     cdef list content = []
     cdef Py_ssize_t end
     cdef tuple formats, other
-    while at < stop:
-        formats, part = <tuple> segments[at]
+    while start < stop:
+        formats, part = <tuple> segments[start]
         if len(formats) == level:
             if isinstance(part, str) and content and isinstance(content[len(content) - 1], str):
                 content[len(content) - 1] = content[len(content) - 1] + part
             else:
                 content.append(part)
-            at += 1
+            start += 1
             continue
         outer = formats[level]
-        end = at + 1
+        end = start + 1
         while end < stop:
             other = (<tuple> segments[end])[0]
             if len(other) <= level or other[level] != outer:
                 break
             end += 1
         kind, url = <tuple> outer
-        content.append(StructureNode(kind, _nested(segments, at, end, level + 1), [], 0, 1, False, url))
-        at = end
+        content.append(StructureNode(kind, _nested(segments, start, end, level + 1), [], 0, 1, False, url))
+        start = end
     return content
 
 
@@ -196,9 +198,9 @@ cdef class _Attributes:
 
 
 cdef _Attributes _attributes(xmlNode* node):
-    cdef _Attributes found = _Attributes.__new__(_Attributes)
-    found.node = node
-    return found
+    cdef _Attributes attributes = _Attributes.__new__(_Attributes)
+    attributes.node = node
+    return attributes
 
 
 # cleaning/_native/nodes.pxd knows these.
@@ -265,8 +267,8 @@ cdef class _Reading(FirstPass):
     ) except -1:
         cdef Frame* frame = self.push(element, index, block)
         if block:
-            frame.kept, frame.whole = whole or self.found[index].kept, whole
-            frame.waiting = self.found[index].own
+            frame.kept, frame.whole = whole or self.passed_elements[index].kept, whole
+            frame.waiting = self.passed_elements[index].own
         self.formats.append(formats)
         self.containers.append(container)
         return 0
@@ -282,8 +284,8 @@ cdef class _Reading(FirstPass):
         cdef Frame* frame = &self.frames[self.depth]
         cdef Tag tag = self.tag_of(child)
         cdef int32_t index = frame.follows
-        cdef bint inside = self._owner().whole or self.found[index].holds_kept
-        frame.follows += self.found[index].size
+        cdef bint inside = self._owner().whole or self.passed_elements[index].holds_kept
+        frame.follows += self.passed_elements[index].size
         if tag.item:
             frame.items += 1
         if tag.br:
@@ -319,21 +321,21 @@ cdef class _Reading(FirstPass):
         """Return the images, formulas and rules of the element at a place in memory, as `ElementReader` does."""
         cdef xmlNode* top = <xmlNode*> place
         cdef xmlNode* node = top
-        cdef list found = []
+        cdef list nodes = []
         while node != NULL:
             if is_textless(node):
                 if self._may_be_in_formula(node, top):
                     return self.elements.textless(self._proxy(top))
                 if node.name[0] == c"h":
-                    found.append(StructureNode(_RULE))
+                    nodes.append(StructureNode(_RULE))
                 elif node.name[0] == c"i":
                     image = self.elements.image(_attributes(node))
                     if image is not None:
-                        found.append(image)
+                        nodes.append(image)
                 else:
                     return self.elements.textless(self._proxy(top))
             node = following(node, top)
-        return found
+        return nodes
 
     cdef bint _may_be_in_formula(self, xmlNode* node, xmlNode* top) except -1:
         """Return False if no element from this one to the top shows a formula."""
@@ -423,11 +425,11 @@ cdef class _Reading(FirstPass):
         return self.build.open(tag.container, level=level)
 
     cdef bint _is_table(self, xmlNode* child, int32_t index, bint whole) except -1:
-        cdef Found* found = &self.found[index]
+        cdef PassedElement* passed = &self.passed_elements[index]
         if self.build.in_table() or not is_data_table(self._proxy(child)):
             return False
-        cdef int32_t kept = self.kept_before[found.last] - self.kept_before[found.first]
-        return whole or kept >= MIN_KEPT_CELLS * (found.last - found.first)
+        cdef int32_t kept = self.kept_before[passed.last] - self.kept_before[passed.first]
+        return whole or kept >= MIN_KEPT_CELLS * (passed.last - passed.first)
 
     cdef object _table_part(self, xmlNode* child, Tag tag):
         if not self.build.in_table():
@@ -520,12 +522,12 @@ cdef class _Reading(FirstPass):
 
     cdef list _kept_inside(self, int32_t index):
         """Return the numbers of the kept texts in a block-level element."""
-        cdef Found* found = &self.found[index]
+        cdef PassedElement* passed = &self.passed_elements[index]
         cdef int32_t number
-        if not found.holds_kept:
+        if not passed.holds_kept:
             return []
         return [
-            number for number in range(found.first, found.last)
+            number for number in range(passed.first, passed.last)
             if self.kept_before[number + 1] > self.kept_before[number]
         ]
 

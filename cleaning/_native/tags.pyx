@@ -13,77 +13,77 @@ cdef uint64_t _NOT_ASCII = 0x8080808080808080ULL
 
 def has_replacement(bytes body):
     """Return True if the character U+FFFD is in this UTF-8; None for bytes that are not valid UTF-8."""
-    cdef const unsigned char* at = body
-    cdef const unsigned char* end = at + len(body)
-    cdef uint64_t some
-    cdef bint found = False
-    while at < end:
-        while end - at >= 8:
-            memcpy(&some, at, 8)
-            if some & _NOT_ASCII:
+    cdef const unsigned char* cursor = body
+    cdef const unsigned char* end = cursor + len(body)
+    cdef uint64_t chunk
+    cdef bint replaced = False
+    while cursor < end:
+        while end - cursor >= 8:
+            memcpy(&chunk, cursor, 8)
+            if chunk & _NOT_ASCII:
                 break
-            at += 8
-        while at < end and at[0] < 0x80:
-            at += 1
-        if at < end:
-            found |= at[0] == 0xEF and end - at > 2 and at[1] == 0xBF and at[2] == 0xBD
-            at = _after_character(at, end)
-            if at == NULL:
+            cursor += 8
+        while cursor < end and cursor[0] < 0x80:
+            cursor += 1
+        if cursor < end:
+            replaced |= cursor[0] == 0xEF and end - cursor > 2 and cursor[1] == 0xBF and cursor[2] == 0xBD
+            cursor = _after_character(cursor, end)
+            if cursor == NULL:
                 return None
-    return found
+    return replaced
 
 
-cdef inline const unsigned char* _after_character(const unsigned char* at, const unsigned char* end) noexcept nogil:
-    """Return the end of the character of several bytes that begins at `at`; NULL if it is not valid."""
-    cdef unsigned char first = at[0]
+cdef inline const unsigned char* _after_character(const unsigned char* cursor, const unsigned char* end) noexcept nogil:
+    """Return the end of the character of several bytes that begins at `cursor`; NULL if it is not valid."""
+    cdef unsigned char first = cursor[0]
     # The second byte tells overlong forms, surrogates and numbers beyond Unicode from valid characters.
     cdef unsigned char least = 0xA0 if first == 0xE0 else 0x90 if first == 0xF0 else 0x80
     cdef unsigned char greatest = 0x9F if first == 0xED else 0x8F if first == 0xF4 else 0xBF
     cdef Py_ssize_t size = 2 if first < 0xE0 else 3 if first < 0xF0 else 4
-    if first < 0xC2 or first > 0xF4 or end - at < size or not least <= at[1] <= greatest:
+    if first < 0xC2 or first > 0xF4 or end - cursor < size or not least <= cursor[1] <= greatest:
         return NULL
-    if size > 2 and at[2] & 0xC0 != 0x80 or size > 3 and at[3] & 0xC0 != 0x80:
+    if size > 2 and cursor[2] & 0xC0 != 0x80 or size > 3 and cursor[3] & 0xC0 != 0x80:
         return NULL
-    return at + size
+    return cursor + size
 
 
 def find_end(bytes body):
     """Return the place of the first end tag of `body` or `html`, in small letters or capitals; -1 if there is none."""
     cdef const unsigned char* start = body
     cdef const unsigned char* end = start + len(body)
-    cdef const unsigned char* at = start
+    cdef const unsigned char* cursor = start
     while True:
-        at = <const unsigned char*> memchr(at, b"<", end - at)
-        if at == NULL or end - at < 6:
+        cursor = <const unsigned char*> memchr(cursor, b"<", end - cursor)
+        if cursor == NULL or end - cursor < 6:
             return -1
-        if at[1] == b"/" and (
-            memcmp(at + 2, b"body", 4) == 0 or memcmp(at + 2, b"html", 4) == 0
-            or memcmp(at + 2, b"BODY", 4) == 0 or memcmp(at + 2, b"HTML", 4) == 0
+        if cursor[1] == b"/" and (
+            memcmp(cursor + 2, b"body", 4) == 0 or memcmp(cursor + 2, b"html", 4) == 0
+            or memcmp(cursor + 2, b"BODY", 4) == 0 or memcmp(cursor + 2, b"HTML", 4) == 0
         ):
-            return at - start
-        at += 1
+            return cursor - start
+        cursor += 1
 
 
 def bound_attributes(bytes body):
-    """Return a number that the sum of the squares of the tags' attributes does not exceed; None if finding it takes long.
+    """Return a bound of the sum of the squares of the tags' numbers of attributes; None if finding it takes long.
 
     Each `<` before a letter counts as the beginning of a tag, in scripts, comments and quoted values too: the bound
     does not depend on which of them a parser takes for a tag.
     """
-    cdef const unsigned char* at = body
-    cdef const unsigned char* end = at + len(body)
+    cdef const unsigned char* cursor = body
+    cdef const unsigned char* end = cursor + len(body)
     cdef const unsigned char* stop
     cdef Py_ssize_t most = MOST_READS * len(body), read = 0
     cdef long long squares = 0, count
     while True:
-        at = <const unsigned char*> memchr(at, b"<", end - at)
-        if at == NULL or at + 1 >= end:
+        cursor = <const unsigned char*> memchr(cursor, b"<", end - cursor)
+        if cursor == NULL or cursor + 1 >= end:
             return squares
-        at += 1
-        if b"a" <= (at[0] | 32) <= b"z":
-            stop = _end_of_tag(at, end, &count)
+        cursor += 1
+        if b"a" <= (cursor[0] | 32) <= b"z":
+            stop = _end_of_tag(cursor, end, &count)
             squares += count * count
-            read += stop - at
+            read += stop - cursor
             if read > most:
                 return None
 
@@ -93,37 +93,40 @@ cdef inline bint _is_space(unsigned char byte) noexcept nogil:
 
 
 cdef const unsigned char* _end_of_tag(
-    const unsigned char* at, const unsigned char* end, long long* count
+    const unsigned char* cursor, const unsigned char* end, long long* count
 ) noexcept nogil:
-    """Return the end of the tag whose name begins at `at`, and set the number of its attributes, equal ones included."""
+    """Return the end of the tag whose name begins at `cursor`; set the number of its attributes, equal ones included.
+    """
     count[0] = 0
-    while at < end and not _is_space(at[0]) and at[0] != b"/" and at[0] != b">":
-        at += 1
+    while cursor < end and not _is_space(cursor[0]) and cursor[0] != b"/" and cursor[0] != b">":
+        cursor += 1
     while True:
-        while at < end and (_is_space(at[0]) or at[0] == b"/"):
-            at += 1
-        if at >= end or at[0] == b">":
-            return at
+        while cursor < end and (_is_space(cursor[0]) or cursor[0] == b"/"):
+            cursor += 1
+        if cursor >= end or cursor[0] == b">":
+            return cursor
         count[0] += 1
-        at += 1  # a name may begin with `=`
-        while at < end and not _is_space(at[0]) and at[0] != b"/" and at[0] != b">" and at[0] != b"=":
-            at += 1
-        at = _after_value(at, end)
+        cursor += 1  # a name may begin with `=`
+        while cursor < end and not _is_space(cursor[0]) and (
+            cursor[0] != b"/" and cursor[0] != b">" and cursor[0] != b"="
+        ):
+            cursor += 1
+        cursor = _after_value(cursor, end)
 
 
-cdef const unsigned char* _after_value(const unsigned char* at, const unsigned char* end) noexcept nogil:
-    """Return the end of the value of the attribute whose name ends at `at`; `at` for an attribute without a value."""
-    cdef const unsigned char* value = at
+cdef const unsigned char* _after_value(const unsigned char* cursor, const unsigned char* end) noexcept nogil:
+    """Return the end of the value of the attribute whose name ends at `cursor`: `cursor` itself without a value."""
+    cdef const unsigned char* value = cursor
     while value < end and _is_space(value[0]):
         value += 1
     if value >= end or value[0] != b"=":
-        return at
+        return cursor
     value += 1
     while value < end and _is_space(value[0]):
         value += 1
     if value < end and (value[0] == b'"' or value[0] == b"'"):
-        at = <const unsigned char*> memchr(value + 1, value[0], end - value - 1)
-        return end if at == NULL else at + 1
+        cursor = <const unsigned char*> memchr(value + 1, value[0], end - value - 1)
+        return end if cursor == NULL else cursor + 1
     while value < end and not _is_space(value[0]) and value[0] != b">":
         value += 1
     return value

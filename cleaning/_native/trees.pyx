@@ -21,7 +21,8 @@ cdef struct Node:
 cdef class Forest:
     """The nodes of the trees, in a compact array. Raises ValueError if a node or root leads outside it."""
 
-    cdef Node* nodes  # first those that ask, each before those that it leads to; then the leaves, which lead to themselves
+    # First the nodes that ask, each before those that it leads to; then the leaves, which lead to themselves.
+    cdef Node* nodes
     cdef Node* folded  # the same without the questions that all rows of a call answer alike
     cdef int32_t* ends  # the node that each one leads to by such questions; itself if it asks another one
     cdef double[::1] values  # of the leaves
@@ -32,44 +33,44 @@ cdef class Forest:
         cdef int32_t[::1] lefts = numpy.array(left, numpy.int32), rights = numpy.array(right, numpy.int32)
         cdef int32_t[::1] tested = numpy.array(feature, numpy.int32), starts = numpy.array(roots, numpy.int32)
         cdef double[::1] thresholds = numpy.array(threshold, numpy.float64), added = numpy.array(value, numpy.float64)
-        cdef Py_ssize_t at, size = len(tested)
+        cdef Py_ssize_t number, size = len(tested)
         if not size == len(lefts) == len(rights) == len(thresholds) == len(added) or outputs < 1:
             raise ValueError("the columns of the trees differ in length")
-        for at in range(size):
-            if not (0 <= lefts[at] < size and 0 <= rights[at] < size):
-                raise ValueError(f"node {at} of the trees leads outside their {size} nodes")
-            if (lefts[at] != at or rights[at] != at) and tested[at] < 0:
-                raise ValueError(f"node {at} of the trees asks for feature {tested[at]}")
+        for number in range(size):
+            if not (0 <= lefts[number] < size and 0 <= rights[number] < size):
+                raise ValueError(f"node {number} of the trees leads outside their {size} nodes")
+            if (lefts[number] != number or rights[number] != number) and tested[number] < 0:
+                raise ValueError(f"node {number} of the trees asks for feature {tested[number]}")
         cdef list asking = [], leaves = []
-        for at in starts:
-            if not 0 <= at < size:
-                raise ValueError(f"the root {at} is outside the {size} nodes of the trees")
+        for number in starts:
+            if not 0 <= number < size:
+                raise ValueError(f"the root {number} is outside the {size} nodes of the trees")
         _sort_nodes(starts, lefts, rights, asking, leaves)
         self.outputs, self.asking = outputs, len(asking)
         cdef int32_t[::1] places = numpy.zeros(size, numpy.int32)
         cdef Py_ssize_t place
-        for place, at in enumerate(asking + leaves):
-            places[at] = place
+        for place, number in enumerate(asking + leaves):
+            places[number] = place
         self._allocate(len(asking) + len(leaves))
-        for place, at in enumerate(asking):
-            self.nodes[place].threshold, self.nodes[place].feature = _rounded_down(thresholds[at]), tested[at]
-            self.nodes[place].to[0], self.nodes[place].to[1] = places[lefts[at]], places[rights[at]]
-            self.features = max(self.features, tested[at] + 1)
-        self.roots = numpy.array([places[at] for at in starts], numpy.int32)
-        self.values = numpy.array([added[at] for at in leaves], numpy.float64)
+        for place, number in enumerate(asking):
+            self.nodes[place].threshold, self.nodes[place].feature = _rounded_down(thresholds[number]), tested[number]
+            self.nodes[place].to[0], self.nodes[place].to[1] = places[lefts[number]], places[rights[number]]
+            self.features = max(self.features, tested[number] + 1)
+        self.roots = numpy.array([places[number] for number in starts], numpy.int32)
+        self.values = numpy.array([added[number] for number in leaves], numpy.float64)
 
     cdef int _allocate(self, Py_ssize_t size) except -1:
         """Make room for the nodes, each a leaf at first."""
-        cdef Py_ssize_t at
+        cdef Py_ssize_t number
         self.nodes = <Node*> PyMem_Malloc(max(size, 1) * sizeof(Node))
         self.folded = <Node*> PyMem_Malloc(max(size, 1) * sizeof(Node))
         self.ends = <int32_t*> PyMem_Malloc(max(size, 1) * sizeof(int32_t))
         if self.nodes == NULL or self.folded == NULL or self.ends == NULL:
             raise MemoryError
-        for at in range(size):
-            self.nodes[at].threshold, self.nodes[at].feature = 0, 0
-            self.nodes[at].to[0] = self.nodes[at].to[1] = self.ends[at] = at
-            self.folded[at] = self.nodes[at]
+        for number in range(size):
+            self.nodes[number].threshold, self.nodes[number].feature = 0, 0
+            self.nodes[number].to[0] = self.nodes[number].to[1] = self.ends[number] = number
+            self.folded[number] = self.nodes[number]
         return 0
 
     def __dealloc__(self):
@@ -81,11 +82,11 @@ cdef class Forest:
         """Return the sums of the trees (n x outputs, float64) for n rows of features (float32)."""
         cdef Py_ssize_t tree, row, begin, end, size = len(rows), width, output
         cdef int32_t root
-        found = numpy.zeros((size, self.outputs))
+        totals = numpy.zeros((size, self.outputs))
         if not size or not len(self.roots):
-            return found
+            return totals
         cdef const float[:, ::1] table = numpy.ascontiguousarray(rows, numpy.float32)
-        cdef double[:, ::1] sums = found
+        cdef double[:, ::1] sums = totals
         width = table.shape[1]
         if width < max(self.features, 1):
             raise ValueError(f"the trees ask for {self.features} features; the rows have {width}")
@@ -101,76 +102,76 @@ cdef class Forest:
                 while row < end:
                     sums[row, output] += self._one(&table[row, 0], root)
                     row += 1
-        return found
+        return totals
 
     cdef int _fold(self, const float[:, ::1] table) except -1:
         """Answer the questions about features that are equal in all rows: many tell of the page as a whole."""
-        cdef Py_ssize_t row, at
+        cdef Py_ssize_t row, number
         cdef Node node
         cdef unsigned char[::1] differ = numpy.zeros(table.shape[1], numpy.uint8)
         for row in range(1, table.shape[0]):
             _add_differences(&table[0, 0], &table[row, 0], self.features, &differ[0])
-        for at in range(self.asking - 1, -1, -1):
-            node = self.nodes[at]
+        for number in range(self.asking - 1, -1, -1):
+            node = self.nodes[number]
             if differ[node.feature] or table.shape[0] == 1:
-                self.folded[at].threshold, self.folded[at].feature = node.threshold, node.feature
-                self.folded[at].to[0], self.folded[at].to[1] = self.ends[node.to[0]], self.ends[node.to[1]]
-                self.ends[at] = at
+                self.folded[number].threshold, self.folded[number].feature = node.threshold, node.feature
+                self.folded[number].to[0], self.folded[number].to[1] = self.ends[node.to[0]], self.ends[node.to[1]]
+                self.ends[number] = number
             else:
-                self.ends[at] = self.ends[node.to[table[0, node.feature] > node.threshold]]
+                self.ends[number] = self.ends[node.to[table[0, node.feature] > node.threshold]]
         return 0
 
     cdef void _add_some(self, const float* rows, Py_ssize_t width, int32_t root, double* sums) noexcept nogil:
-        cdef int32_t at[TOGETHER]
+        cdef int32_t reached[TOGETHER]
         cdef const Node* node
         cdef int32_t first = root
         cdef int number
         for number in range(TOGETHER):
-            at[number] = root
+            reached[number] = root
         # A row at a leaf stays there until all have reached one, so the processor has few branches to predict.
         while first < self.asking:
             first = self.asking
             for number in range(TOGETHER):
-                node = &self.folded[at[number]]
-                at[number] = node.to[rows[number * width + node.feature] > node.threshold]
-                first = min(first, at[number])
+                node = &self.folded[reached[number]]
+                reached[number] = node.to[rows[number * width + node.feature] > node.threshold]
+                first = min(first, reached[number])
         for number in range(TOGETHER):
-            sums[number * self.outputs] += self.values[at[number] - self.asking]
+            sums[number * self.outputs] += self.values[reached[number] - self.asking]
 
     cdef double _one(self, const float* row, int32_t root) noexcept nogil:
-        cdef int32_t at = root
-        while at < self.asking:
-            at = self.folded[at].to[row[self.folded[at].feature] > self.folded[at].threshold]
-        return self.values[at - self.asking]
+        cdef int32_t number = root
+        while number < self.asking:
+            number = self.folded[number].to[row[self.folded[number].feature] > self.folded[number].threshold]
+        return self.values[number - self.asking]
 
 
 cdef void _add_differences(
-    const float* one, const float* other, Py_ssize_t size, unsigned char* differ
+    const float* left, const float* right, Py_ssize_t size, unsigned char* differ
 ) noexcept nogil:
     """Mark the features that differ. The compiler makes this loop compare several of them at once."""
-    cdef Py_ssize_t at
-    for at in range(size):
-        differ[at] |= one[at] != other[at]
+    cdef Py_ssize_t feature
+    for feature in range(size):
+        differ[feature] |= left[feature] != right[feature]
 
 
 def _sort_nodes(int32_t[::1] roots, int32_t[::1] lefts, int32_t[::1] rights, list asking, list leaves):
-    """Add the numbers of the trees' nodes: to `asking` those that ask, each before its children; to `leaves` the rest."""
+    """Add the numbers of the nodes that ask to `asking`, each before its children, and the others to `leaves`."""
     cdef unsigned char[::1] known = numpy.zeros(len(lefts), numpy.uint8)
-    cdef Py_ssize_t at, place
+    cdef Py_ssize_t number, place
     cdef list level
     for root in roots:
         level = [root]
         while level:
             below = []
-            for at in level:
-                if known[at]:
+            for number in level:
+                if known[number]:
                     raise ValueError(f"node {root} is the root of no tree: two of its branches meet")
-                known[at] = 1
-                if lefts[at] == at and rights[at] == at:
-                    leaves.append(at)
+                known[number] = 1
+                if lefts[number] == number and rights[number] == number:
+                    leaves.append(number)
                 else:
-                    asking.append(at)
-                    below += (lefts[at], rights[at])
+                    asking.append(number)
+                    below += (lefts[number], rights[number])
             level = below
 
 

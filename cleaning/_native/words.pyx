@@ -79,19 +79,19 @@ if character_flags == NULL:
 cdef uint16_t learn_flags(uint32_t character) except 0:
     """Store and return the flags of a character, as the patterns of the pure modules give them."""
     cdef str text = chr(character)
-    cdef int found = KNOWN | class_of_character(text) << CLASS_SHIFT
+    cdef int flags = KNOWN | class_of_character(text) << CLASS_SHIFT
     cdef int flag
     if text.isspace():
-        found |= SPACE
+        flags |= SPACE
     if text.isupper():
-        found |= UPPER
+        flags |= UPPER
     if text.isdigit():
-        found |= DIGIT
+        flags |= DIGIT
     for pattern, flag in _PATTERN_FLAGS:
         if pattern.match(text):
-            found |= flag
-    character_flags[character] = found
-    return found
+            flags |= flag
+    character_flags[character] = flags
+    return flags
 
 
 # Characters that other characters do not change: `fold` makes one character of each, wherever it stands. Accents and
@@ -109,9 +109,9 @@ if folded_characters == NULL:
 
 cdef uint32_t learn_fold(uint32_t character) except 0:
     """Store and return what `fold` makes of a character that stands alone; NOT_ALONE if others change the result."""
-    cdef str text = chr(character), found = fold(text)
-    cdef bint joins = any(category(each)[0] == "M" or _JOINS.match(each) for each in text + found)
-    cdef uint32_t alone = NOT_ALONE if joins or len(found) != 1 or found == "\0" else ord(found)
+    cdef str text = chr(character), folded = fold(text)
+    cdef bint joins = any(category(letter)[0] == "M" or _JOINS.match(letter) for letter in text + folded)
+    cdef uint32_t alone = NOT_ALONE if joins or len(folded) != 1 or folded == "\0" else ord(folded)
     folded_characters[character] = alone
     return alone
 
@@ -183,96 +183,96 @@ cdef class _WordBuffer:
 
     cdef int add_attribute_words(self, str attributes) except -1:
         """Add the first words of the attributes, in small letters; `articleBody` and `HTMLVideo` have two each."""
-        cdef Py_ssize_t at = 0, size = self._read(attributes), end, max_count = self.count + _MAX_ELEMENT_WORDS
+        cdef Py_ssize_t index = 0, size = self._read(attributes), end, max_count = self.count + _MAX_ELEMENT_WORDS
         cdef const uint32_t* text = self.text
         self._reserve(2 * size + 1)
-        while at < size and self.count < max_count:
-            end = at
+        while index < size and self.count < max_count:
+            end = index
             while end < size and _is_capital(text[end]):
                 end += 1
             if end < size and _is_small(text[end]):
-                if end - at > 1:
+                if end - index > 1:
                     end -= 1  # the last capital begins the next word
                 else:
                     while end < size and _is_small(text[end]):
                         end += 1
-            if _MIN_WORD_CHARS <= end - at <= _MAX_WORD_CHARS:
-                self._add_letters(at, end, c"_")
-            at = max(end, at + 1)
+            if _MIN_WORD_CHARS <= end - index <= _MAX_WORD_CHARS:
+                self._add_letters(index, end, c"_")
+            index = max(end, index + 1)
         return 0
 
     cdef int add_letter_runs(self, str attributes) except -1:
         """Add each run of ASCII letters, in small letters."""
-        cdef Py_ssize_t at = 0, size = self._read(attributes if attributes.isascii() else attributes.lower()), end
+        cdef Py_ssize_t index = 0, size = self._read(attributes if attributes.isascii() else attributes.lower()), end
         self._reserve(2 * size + 1)
-        while at < size:
-            end = at
+        while index < size:
+            end = index
             while end < size and _is_small(self.text[end] | 0x20) and self.text[end] < 0x80:
                 end += 1
-            if end > at:
-                self._add_letters(at, end, c"-")
-            at = end + 1
+            if end > index:
+                self._add_letters(index, end, c"-")
+            index = end + 1
         return 0
 
-    cdef int _add_letters(self, Py_ssize_t at, Py_ssize_t end, uint32_t separator) except -1:
+    cdef int _add_letters(self, Py_ssize_t index, Py_ssize_t end, uint32_t separator) except -1:
         """Add a word of `text`, ASCII capitals as small letters. There must be room for it."""
         cdef Py_ssize_t start = self.size
         cdef uint32_t letter
-        while at < end:
-            letter = self.text[at]
+        while index < end:
+            letter = self.text[index]
             self.letters[self.size] = letter | 0x20 if _is_capital(letter) else letter
             self.size += 1
-            at += 1
+            index += 1
         return self._end_word(start, separator)
 
     cdef int add_text(self, str text, Py_ssize_t max_words) except -1:
         """Add the first `max_words` words that `terms.tokenise` finds; all of them if it is below 0."""
-        cdef Py_ssize_t at = 0, end, size = self._read(text)
-        cdef uint16_t found
+        cdef Py_ssize_t index = 0, end, size = self._read(text)
+        cdef uint16_t flags
         if not text.isascii() and not self._fold(size):
             size = self._read(fold(text))
         self._reserve(3 * size + 1)  # at most one pair for each character, and its separator
-        while at < size and self.count != max_words:
-            found = flags_of(self.text[at])
-            end = at + 1
-            if found & UNSPACED:
+        while index < size and self.count != max_words:
+            flags = flags_of(self.text[index])
+            end = index + 1
+            if flags & UNSPACED:
                 while end < size and flags_of(self.text[end]) & UNSPACED:
                     end += 1
-                self._add_letters(at, min(at + 2, end), c" ")
-                while at + 2 < end and self.count != max_words:
-                    at += 1
-                    self._add_letters(at, at + 2, c" ")
-            elif found & LETTER:
+                self._add_letters(index, min(index + 2, end), c" ")
+                while index + 2 < end and self.count != max_words:
+                    index += 1
+                    self._add_letters(index, index + 2, c" ")
+            elif flags & LETTER:
                 end = _letters_end(self.text, end, size)
                 if end + 1 < size and self.text[end] == c"'":
                     if flags_of(self.text[end + 1]) & LETTER:
                         end = _letters_end(self.text, end + 2, size)
-                self._add_letters(at, end, c" ")
-            at = end
+                self._add_letters(index, end, c" ")
+            index = end
         return 0
 
     cdef bint _fold(self, Py_ssize_t size) except -1:
         """Replace each character of `text` by what `fold` makes of it; return False if that is not possible."""
-        cdef Py_ssize_t at
-        cdef uint32_t character, found
-        for at in range(size):
-            character = self.text[at]
+        cdef Py_ssize_t index
+        cdef uint32_t character, folded
+        for index in range(size):
+            character = self.text[index]
             if character >= FOLDED_CHARACTERS:
                 return False
-            found = folded_characters[character]
-            if not found:
-                found = learn_fold(character)
-            if found == NOT_ALONE:
+            folded = folded_characters[character]
+            if not folded:
+                folded = learn_fold(character)
+            if folded == NOT_ALONE:
                 return False
-            self.text[at] = found
+            self.text[index] = folded
         return True
 
     cdef int replace_numbers(self) except -1:
         """Replace each word of digits by 0."""
-        cdef Py_ssize_t at, letter
+        cdef Py_ssize_t index, letter
         cdef Word* word
-        for at in range(self.count):
-            word = &self.words[at]
+        for index in range(self.count):
+            word = &self.words[index]
             letter = word.start
             while letter < word.end and flags_of(self.letters[letter]) & DIGIT:
                 letter += 1
@@ -291,10 +291,10 @@ cdef inline bint _is_small(uint32_t letter) noexcept:
     return c"a" <= letter <= c"z"
 
 
-cdef Py_ssize_t _letters_end(const uint32_t* text, Py_ssize_t at, Py_ssize_t size) except -1:
-    while at < size and flags_of(text[at]) & LETTER:
-        at += 1
-    return at
+cdef Py_ssize_t _letters_end(const uint32_t* text, Py_ssize_t index, Py_ssize_t size) except -1:
+    while index < size and flags_of(text[index]) & LETTER:
+        index += 1
+    return index
 
 
 cdef inline uint64_t _mix(uint64_t hash, uint64_t more) noexcept:
@@ -305,9 +305,9 @@ cdef inline uint64_t _mix(uint64_t hash, uint64_t more) noexcept:
 cdef inline uint64_t _hash(const uint32_t* letters, Py_ssize_t size) noexcept:
     """Return a hash in the manner of Fowler, Noll and Vo, of two characters at a time."""
     cdef uint64_t hash = _SEED
-    cdef Py_ssize_t at
-    for at in range(0, size - 1, 2):
-        hash = _mix(hash, <uint64_t> letters[at] << 32 | letters[at + 1])
+    cdef Py_ssize_t index
+    for index in range(0, size - 1, 2):
+        hash = _mix(hash, <uint64_t> letters[index] << 32 | letters[index + 1])
     return _mix(hash, letters[size - 1]) if size % 2 else hash
 
 
@@ -358,24 +358,24 @@ cdef class _WordTable:
     cdef Py_ssize_t add(self, _WordBuffer buffer, Py_ssize_t first, Py_ssize_t last) except -1:
         """Return the number of a run of words. A new one is added."""
         cdef const uint32_t* word = buffer.letters + buffer.words[first].start
-        cdef Py_ssize_t size = buffer.words[last].end - buffer.words[first].start, found
+        cdef Py_ssize_t size = buffer.words[last].end - buffer.words[first].start, number
         cdef uint64_t hash = _hash_of(buffer, first, last)
         if 2 * self.size >= <Py_ssize_t> self.mask:
             self._double_slots()
         cdef uint64_t slot = self._slot(word, size, hash)
         if self.slots[slot]:
             return _entry_of(self.slots[slot])
-        found = self.size
+        number = self.size
         self.letters = <uint32_t*> grown(
             self.letters, &self.letter_capacity, self.letters_size + size, sizeof(uint32_t)
         )
-        self.entries = <Entry*> grown(self.entries, &self.entry_capacity, found + 1, sizeof(Entry))
-        self.entries[found] = Entry(hash, self.letters_size, size, 0, 0.0)
+        self.entries = <Entry*> grown(self.entries, &self.entry_capacity, number + 1, sizeof(Entry))
+        self.entries[number] = Entry(hash, self.letters_size, size, 0, 0.0)
         memcpy(self.letters + self.letters_size, word, size * sizeof(uint32_t))
         self.letters_size += size
         self.size += 1
         self.slots[slot] = hash & _UPPER_HALF | <uint64_t> self.size
-        return found
+        return number
 
     cdef Py_ssize_t find(self, _WordBuffer buffer, Py_ssize_t first, Py_ssize_t last) noexcept:
         """Return the number of a run of words; -1 if it is not in the table."""
@@ -472,40 +472,40 @@ cdef class ScoredWords:
     def elements(self, list tags, list attributes):
         """Return the least, greatest and mean score of each element's words (3 x m)."""
         cdef _WordBuffer buffer = _WordBuffer()
-        cdef Py_ssize_t at, before
+        cdef Py_ssize_t index, before
         cdef dict places = {}
-        found = numpy.zeros((3, len(tags)))
-        cdef double[:, ::1] rows = found
-        for at in range(len(tags)):
+        scores = numpy.zeros((3, len(tags)))
+        cdef double[:, ::1] rows = scores
+        for index in range(len(tags)):
             # Many elements of a page are equal.
-            before = places.setdefault((tags[at], attributes[at]) if attributes[at] else tags[at], at)
-            if before != at:
-                rows[0, at], rows[1, at], rows[2, at] = rows[0, before], rows[1, before], rows[2, before]
+            before = places.setdefault((tags[index], attributes[index]) if attributes[index] else tags[index], index)
+            if before != index:
+                rows[0, index], rows[1, index], rows[2, index] = rows[0, before], rows[1, before], rows[2, before]
                 continue
             buffer.clear()
-            buffer.add_tag(<str?> tags[at])
-            buffer.add_attribute_words(<str?> attributes[at])
-            self._score_words(self.of_elements, buffer, True, rows, at)
-        return found
+            buffer.add_tag(<str?> tags[index])
+            buffer.add_attribute_words(<str?> attributes[index])
+            self._score_words(self.of_elements, buffer, True, rows, index)
+        return scores
 
     def inlines(self, list attributes):
         """Return the least, greatest and mean score of the words of inline elements around each text (3 x n)."""
         cdef _WordBuffer buffer = _WordBuffer()
-        cdef Py_ssize_t at, before
+        cdef Py_ssize_t index, before
         cdef dict places = {}
-        found = numpy.zeros((3, len(attributes)))
-        cdef double[:, ::1] rows = found
-        for at in range(len(attributes)):
-            if attributes[at]:
-                before = places.setdefault(attributes[at], at)
-                if before != at:
-                    rows[0, at], rows[1, at], rows[2, at] = rows[0, before], rows[1, before], rows[2, before]
+        scores = numpy.zeros((3, len(attributes)))
+        cdef double[:, ::1] rows = scores
+        for index in range(len(attributes)):
+            if attributes[index]:
+                before = places.setdefault(attributes[index], index)
+                if before != index:
+                    rows[0, index], rows[1, index], rows[2, index] = rows[0, before], rows[1, before], rows[2, before]
                     continue
                 buffer.clear()
                 buffer.add_tag("")
-                buffer.add_attribute_words(<str?> attributes[at])
-                self._score_words(self.of_inline, buffer, True, rows, at)
-        return found
+                buffer.add_attribute_words(<str?> attributes[index])
+                self._score_words(self.of_inline, buffer, True, rows, index)
+        return scores
 
     def texts(self, list texts):
         """Return the scores of each text's words: of a short text (3 x n), and of any text (5 x n).
@@ -514,25 +514,25 @@ cdef class ScoredWords:
         greatest, and the mean of the three least.
         """
         cdef _WordBuffer buffer = _WordBuffer()
-        cdef Py_ssize_t at
+        cdef Py_ssize_t index
         of_short, of_any = numpy.zeros((3, len(texts))), numpy.zeros((5, len(texts)))
         cdef double[:, ::1] short_rows = of_short, any_rows = of_any
-        for at in range(len(texts)):
+        for index in range(len(texts)):
             buffer.clear()
-            buffer.add_text((<str?> texts[at])[:_MAX_TEXT_CHARS], -1)
+            buffer.add_text((<str?> texts[index])[:_MAX_TEXT_CHARS], -1)
             buffer.replace_numbers()
-            if len(<str> texts[at]) <= _MAX_TEXT_WORDS * _MAX_WORD_CHARS and buffer.count <= _MAX_TEXT_WORDS:
-                self._score_words(self.of_texts, buffer, False, short_rows, at)
-            self._sum_scores(buffer, any_rows, at)
+            if len(<str> texts[index]) <= _MAX_TEXT_WORDS * _MAX_WORD_CHARS and buffer.count <= _MAX_TEXT_WORDS:
+                self._score_words(self.of_texts, buffer, False, short_rows, index)
+            self._sum_scores(buffer, any_rows, index)
         return of_short, of_any
 
     cdef int _sum_scores(self, _WordBuffer buffer, double[:, ::1] rows, Py_ssize_t place) except -1:
         cdef double[LEAST_SCORES] least  # ascending
         cdef double score, greatest = -INFINITY, total = 0.0
-        cdef Py_ssize_t at, number, free, kept = 0, count = 0
+        cdef Py_ssize_t index, number, free, kept = 0, count = 0
         self.of_any.serial += 1
-        for at in range(buffer.count):
-            number = self.of_any.find(buffer, at, at)
+        for index in range(buffer.count):
+            number = self.of_any.find(buffer, index, index)
             if not self.of_any.meet(number):
                 continue
             score = self.of_any.entries[number].score
@@ -546,8 +546,8 @@ cdef class ScoredWords:
                 kept = min(kept + 1, LEAST_SCORES)
         if count:
             rows[0, place], rows[1, place], rows[2, place], rows[3, place] = total, count, least[0], greatest
-            for at in range(kept):
-                rows[4, place] += least[at]
+            for index in range(kept):
+                rows[4, place] += least[index]
             rows[4, place] /= kept
         return 0
 
@@ -556,12 +556,12 @@ cdef class ScoredWords:
     ) except -1:
         """Score all words. If `pairs`, the first word is a tag, and the pairs of neighbours after it count, too."""
         cdef Sums sums = Sums(INFINITY, -INFINITY, 0.0, 0)
-        cdef Py_ssize_t at
+        cdef Py_ssize_t index
         table.serial += 1
-        for at in range(buffer.count):
-            table.add_score(buffer, at, at, &sums)
-            if pairs and at > 1:
-                table.add_score(buffer, at - 1, at, &sums)
+        for index in range(buffer.count):
+            table.add_score(buffer, index, index, &sums)
+            if pairs and index > 1:
+                table.add_score(buffer, index - 1, index, &sums)
         if sums.count:
             rows[0, place], rows[1, place], rows[2, place] = sums.least, sums.greatest, sums.sum / sums.count
         return 0
@@ -651,26 +651,26 @@ def measure_overlap(list texts, stated):
     cdef _WordBuffer buffer = _WordBuffer()
     cdef _WordTable body = _WordTable(), seen = _WordTable()
     cdef list summaries = [_table_of(words) for words in stated.summaries]
-    cdef Py_ssize_t at, size
+    cdef Py_ssize_t index, size
     cdef bint in_body, in_summaries
-    found = numpy.zeros((2, len(texts)))
-    found[0] = -1.0
-    cdef double[:, ::1] rows = found
+    overlap = numpy.zeros((2, len(texts)))
+    overlap[0] = -1.0
+    cdef double[:, ::1] rows = overlap
     buffer.add_text(<str?> stated.body, _MAX_BODY_WORDS)
-    for at in range(_RUN_WORDS - 1, buffer.count):
-        body.add(buffer, at - _RUN_WORDS + 1, at)
-    for at in range(len(texts)):
-        size = len(<str?> texts[at])
+    for index in range(_RUN_WORDS - 1, buffer.count):
+        body.add(buffer, index - _RUN_WORDS + 1, index)
+    for index in range(len(texts)):
+        size = len(<str?> texts[index])
         in_body = body.size and size >= _BODY_MIN_CHARS
         in_summaries = bool(summaries) and size <= _SUMMARY_MAX_CHARS
         if in_body or in_summaries:
             buffer.clear()
-            buffer.add_text(<str> texts[at], -1)
+            buffer.add_text(<str> texts[index], -1)
         if in_body and buffer.count >= _RUN_WORDS:
-            rows[0, at] = _run_share(buffer, body)
+            rows[0, index] = _run_share(buffer, body)
         if in_summaries:
-            rows[1, at] = _similarity(buffer, seen, summaries)
-    return found
+            rows[1, index] = _similarity(buffer, seen, summaries)
+    return overlap
 
 
 cdef _WordTable _table_of(words):
@@ -685,26 +685,26 @@ cdef _WordTable _table_of(words):
 
 cdef double _run_share(_WordBuffer buffer, _WordTable body) except -1:
     """Return the share of the runs of words that are in the body."""
-    cdef Py_ssize_t at, found = 0, runs = buffer.count - _RUN_WORDS + 1
-    for at in range(runs):
-        found += body.find(buffer, at, at + _RUN_WORDS - 1) >= 0
-    return <double> found / <double> runs
+    cdef Py_ssize_t index, shared = 0, runs = buffer.count - _RUN_WORDS + 1
+    for index in range(runs):
+        shared += body.find(buffer, index, index + _RUN_WORDS - 1) >= 0
+    return <double> shared / <double> runs
 
 
 cdef double _similarity(_WordBuffer buffer, _WordTable seen, list summaries) except -1:
     """Return the greatest overlap with a summary: common words, as a share of the words of both."""
-    cdef Py_ssize_t at, both
+    cdef Py_ssize_t index, both
     cdef double greatest = 0.0
-    cdef _WordTable one
+    cdef _WordTable summary
     seen.clear()
-    for at in range(buffer.count):
-        seen.add(buffer, at, at)
-    for one in summaries:
+    for index in range(buffer.count):
+        seen.add(buffer, index, index)
+    for summary in summaries:
         both = 0
-        one.serial += 1
-        for at in range(buffer.count):
-            both += one.meet(one.find(buffer, at, at))
-        greatest = max(greatest, <double> both / <double> max(1, seen.size + one.size - both))
+        summary.serial += 1
+        for index in range(buffer.count):
+            both += summary.meet(summary.find(buffer, index, index))
+        greatest = max(greatest, <double> both / <double> max(1, seen.size + summary.size - both))
     return greatest
 
 
@@ -725,21 +725,21 @@ cdef class TermReader:
     def terms(self, str text not None):
         """Return the terms of a text in order, as the pure version does."""
         cdef _WordBuffer buffer = _WordBuffer()
-        cdef list found = []
-        cdef Py_ssize_t at
+        cdef list terms = []
+        cdef Py_ssize_t index
         buffer.add_text(text, -1)
-        for at in range(buffer.count):
-            if self.stop.find(buffer, at, at) < 0:
-                found.append(self._stem(buffer.letters + buffer.words[at].start, buffer.words[at]))
-        return found
+        for index in range(buffer.count):
+            if self.stop.find(buffer, index, index) < 0:
+                terms.append(self._stem(buffer.letters + buffer.words[index].start, buffer.words[index]))
+        return terms
 
     cdef str _stem(self, const uint32_t* word, Word place):
-        cdef Py_ssize_t at, size = place.end - place.start
+        cdef Py_ssize_t index, size = place.end - place.start
         self.letters = <char*> grown(self.letters, &self.capacity, size, sizeof(char))
-        for at in range(size):
-            if word[at] > 127:
+        for index in range(size):
+            if word[index] > 127:
                 return make_text(word, size)
-            self.letters[at] = <char> word[at]
+            self.letters[index] = <char> word[index]
         size = stem_letters(self.letters, size)
         return PyUnicode_DecodeASCII(self.letters, size, NULL)
 
@@ -752,7 +752,7 @@ for _gap in range(1, MAX_TERMS):
 
 def fingerprint_terms(sequence, str weighting not None):
     """Return the fingerprint of a sequence of at most MAX_SEQUENCE terms, as the pure version does."""
-    cdef Sequence its
+    cdef Sequence arrays
     cdef void* memory
     if len(sequence) > MAX_TERMS:
         raise ValueError(f"the sequence has {len(sequence)} terms; at most {MAX_TERMS} are summed here")
@@ -760,32 +760,33 @@ def fingerprint_terms(sequence, str weighting not None):
     if memory == NULL:
         raise MemoryError
     try:
-        place_arrays(&its, len(sequence), memory)
-        _read_terms(&its, sequence)
+        place_arrays(&arrays, len(sequence), memory)
+        _read_terms(&arrays, sequence)
         if weighting != "plain":
-            add_pair_sums(&its, _INVERSE_GAPS, weighting == "symmetric")
-        return weighted_bits(&its, TIE)
+            add_pair_sums(&arrays, _INVERSE_GAPS, weighting == "symmetric")
+        return weighted_bits(&arrays, TIE)
     finally:
         PyMem_Free(memory)
 
 
-cdef int _read_terms(Sequence* its, sequence) except -1:
+cdef int _read_terms(Sequence* arrays, sequence) except -1:
     cdef dict numbers = {}
-    cdef int32_t at, number
+    cdef int32_t index, number
     cdef str term
-    for at in range(its.size):
-        term = sequence[at]
+    for index in range(arrays.size):
+        term = sequence[index]
         if term is None:
             raise TypeError("a term is None")
-        number = numbers.setdefault(term, its.unique)
-        its.numbers[at], its.following[at], its.preceding[at], its.shares[at] = number, its.size, -1, 1.0
-        if number == its.unique:
-            its.hashes[number] = xxh64_intdigest(
+        number = numbers.setdefault(term, arrays.unique)
+        arrays.numbers[index], arrays.following[index] = number, arrays.size
+        arrays.preceding[index], arrays.shares[index] = -1, 1.0
+        if number == arrays.unique:
+            arrays.hashes[number] = xxh64_intdigest(
                 PyUnicode_AsUTF8String(term) if term.isascii() else term.encode(errors="replace")
             )
-            its.unique += 1
+            arrays.unique += 1
         else:
-            its.preceding[at] = its.latest[number]
-            its.following[its.latest[number]] = at
-        its.latest[number] = at
+            arrays.preceding[index] = arrays.latest[number]
+            arrays.following[arrays.latest[number]] = index
+        arrays.latest[number] = index
     return 0
