@@ -175,8 +175,9 @@ class LeaseClient:
     """Holds the leases of this process (`leases`, by request id) and syncs with the database.
 
     `on_leased` is called in the crawl's own thread after each sync that leased requests. `host_delays` returns the
-    current delays of hosts, in seconds. `on_counted` is called every few seconds, and at the end, with the number of
-    queued requests. `queue_status` is that of the last sync; it is None until a sync finds fewer requests than the
+    current delays of hosts, in seconds; `pushed_delays` are the last ones that were stored. `on_counted` is called
+    every few seconds, and at the end, with the number of queued requests. `queue_status` is that of the last sync; it
+    is None until a sync finds fewer requests than the
     capacity. `skipped_not_due` counts the requests that a re-crawl skips because their pages are not due.
     """
 
@@ -195,7 +196,7 @@ class LeaseClient:
         self._worker = worker
         self._on_leased = on_leased
         self._host_delays = host_delays
-        self._pushed_delays: Mapping[str, float] = {}
+        self.pushed_delays: Mapping[str, float] = {}
         self._on_counted = on_counted
         self._new: list[RequestRecord] = []
         self._acks: list[Ack] = []
@@ -315,9 +316,9 @@ class LeaseClient:
             released=tuple(self._released),
             seeded=self._seeded,
             renew=renew,
-            delays=dict(delays.items() - self._pushed_delays.items()),
+            delays=dict(delays.items() - self.pushed_delays.items()),
         )
-        self._pushed_delays = delays
+        self.pushed_delays = delays
         self._new, self._acks, self._released, self._seeded = [], [], [], False
         self.skipped_not_due += await self._write(lambda connection: _push_update(connection, self._worker, update))
         # The lease of an earlier sync could not include these requests.

@@ -298,6 +298,12 @@ class Frontier(BaseScheduler):
         for request in self._queue.take(host):
             self._client.release(request.meta[LEASED_REQUEST_ID])
 
+    def _leave_turns(self, hosts: AbstractSet[str]) -> None:
+        """Return the requests that were leased before their hosts had a delay: other processes get their turn."""
+        for host in hosts:
+            if not self._config.replay and not self._pauses.is_paused(host):
+                self._leave_alone(host)
+
     def _obey(self, pause: HostPause) -> None:
         """Give the requests for a paused host back, or end them if the crawl has given the host up."""
         if pause.outcome is None:
@@ -342,6 +348,8 @@ class Frontier(BaseScheduler):
                 revalidation.add_conditions(request, validators, conditionally=not self._config.render)
             self._failures.wrap(request)
             self._queue.add(request, monotonic() + max(0.0, (leased.start_at - batch.now).total_seconds()))
+        unaware = self._slots.delayed() - {host for host, seconds in self._client.pushed_delays.items() if seconds}
+        self._leave_turns(unaware & {leased.record.host for leased in batch.leased})
         self._wake_engine()
 
     def _is_followed(self, request: Request) -> bool:
@@ -401,10 +409,7 @@ class Frontier(BaseScheduler):
     # The timer.
 
     def _tick(self) -> None:
-        for host in self._slots.newly_delayed():
-            # These were leased before the host had a delay, so other processes would not get their turn.
-            if not self._config.replay and not self._pauses.is_paused(host):
-                self._leave_alone(host)
+        self._leave_turns(self._slots.newly_delayed())
         self.check_pauses()
         self._quiet_ticks = self._quiet_ticks + 1 if self._is_quiet() else 0
         if self._quiet_ticks >= _QUIET_TICKS:
@@ -509,10 +514,13 @@ class DownloadSlots:
         self._started = {name for name, slot in slots.items() if name in self._started or _downloads_pages(slot)}
         return {name: slot.delay for name, slot in slots.items() if slot.delay or name in self._started}
 
+    def delayed(self) -> AbstractSet[str]:
+        """Return the hosts that have a delay."""
+        return {name for name, seconds in self.delays().items() if seconds}
+
     def newly_delayed(self) -> AbstractSet[str]:
         """Return the hosts that have a delay now but had none at the previous call."""
-        delayed = {name for name, seconds in self.delays().items() if seconds}
-        before, self._delayed = self._delayed, delayed
+        before, self._delayed = self._delayed, self.delayed()
         return self._delayed - before
 
     def free(self) -> Callable[[Request], bool]:

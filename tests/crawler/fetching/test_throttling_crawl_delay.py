@@ -15,6 +15,8 @@ import pytest
 from scrapy.robotstxt import ProtegoRobotParser, PythonRobotParser
 
 from crawler.fetching.throttling import _requested_delay
+from crawler.storage.database import opened_engine
+from crawler.storage.locks import LOCK_KEYS, lock
 
 ROOT = Path(__file__).parents[3]
 SECONDS = 900
@@ -114,6 +116,38 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_arguments):
         pass
+
+
+class HeldHandler(BaseHTTPRequestHandler):
+    """A site that answers robots.txt, and then its pages, only when the test says so."""
+
+    timeout = 10
+
+    def do_GET(self):
+        name = "robots" if self.path == "/robots.txt" else "pages"
+        if not self.path.startswith("/.well-known/"):
+            self.server.requested[name].set()
+            self.server.answered[name].wait(SECONDS)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"User-agent: *\nCrawl-delay: 0.5" if name == "robots" else b"<p>A page of this site.")
+
+    def log_message(self, *_arguments):
+        pass
+
+
+@pytest.fixture
+def held():
+    """A site that answers nothing before `answered` says so; `requested` tells what was requested."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), HeldHandler)
+    server.requested, server.answered = ({name: threading.Event() for name in ("robots", "pages")} for _ in range(2))
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    yield server
+    for event in server.answered.values():
+        event.set()
+    server.shutdown()
+    server.server_close()
 
 
 def are_apart(moments, seconds):
@@ -216,3 +250,72 @@ def test_two_processes_share_the_delay_of_a_host(spider, timed, new_database, tm
     assert moments[-1] - moments[0] >= (pages - 1 - 5) * delay, moments
     with contextlib.closing(psycopg.connect(url)) as connection:
         assert connection.execute("SELECT delay FROM host").fetchone() == (delay,)
+
+
+LEASES = [LOCK_KEYS + 1]  # the lock of the first crawl's leases
+WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+PATIENT_SPIDER = """
+    import asyncio
+    import pathlib
+    import scrapy
+    from crawler.page import page
+
+    class Patient(scrapy.Spider):
+        name = "patient"
+
+        async def start(self):
+            yield scrapy.Request(f"{self.site}/0")
+            while not pathlib.Path(self.signal).exists():
+                await asyncio.sleep(0.01)
+            for number in range(1, 32):
+                yield scrapy.Request(f"{self.site}/{number}")
+
+        def parse(self, response):
+            yield page(response)
+"""
+
+
+def test_requests_that_are_leased_while_robots_txt_is_read_are_left_to_others(spider, held, new_database, tmp_path):
+    """The lease begins before the delay is known, and ends when the host counts as delayed already."""
+    url, signal = new_database(), tmp_path / "signal"
+    command = [sys.executable, "-m", "scrapy", "runspider", str(spider(PATIENT_SPIDER)), "-a", f"signal={signal}"]
+    command += ["-a", f"site=http://127.0.0.1:{held.server_port}"]
+    for setting in (f"DATABASE_URL={url}", "ALLOW_ADDRESSES=127.0.0.0/8", "PROGRESS=off", "AUTOTHROTTLE_ENABLED=0"):
+        command += ["-s", setting]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
+    process = processes.start(command, env=environment)
+    try:
+        assert held.requested["robots"].wait(SECONDS)
+        with opened_engine(url) as engine, engine.connect() as first, engine.connect() as second:
+            lock(first, LEASES)
+            signal.touch()
+            wait_for_value(url, WAITING, 1)  # to lease the second request; all others are pushed after that
+            waiter = threading.Thread(target=lock, args=(second, LEASES))
+            waiter.start()
+            wait_for_value(url, WAITING, 2)
+            first.rollback()
+            waiter.join()
+            wait_for_value(url, "SELECT count(*) FROM request", 32)
+            wait_for_value(url, WAITING, 1)
+            held.answered["robots"].set()
+            assert held.requested["pages"].wait(SECONDS)
+            time.sleep(3)  # the frontier looks for delays each second
+            second.rollback()
+        wait_for_value(url, "SELECT delay FROM host", 0.5)
+        assert value_of(url, "SELECT count(*) FROM request WHERE state = 'leased'") <= 16
+    finally:
+        process.kill()
+        process.wait()
+
+
+def value_of(url, query):
+    with contextlib.closing(psycopg.connect(url)) as connection:
+        row = connection.execute(query).fetchone()
+        return row and row[0]
+
+
+def wait_for_value(url, query, value):
+    end = time.monotonic() + SECONDS
+    while value_of(url, query) != value:
+        assert time.monotonic() < end, query
+        time.sleep(0.05)
