@@ -4,6 +4,7 @@ import json
 import time
 
 import pytest
+from growth import cpu_growth
 
 from cleaning import parse
 from cleaning.metadata.page import read_metadata
@@ -129,7 +130,7 @@ def test_hostile_page_is_read_in_bounded_time(name):
     page = parse(HOSTILE[name])
     began = time.process_time()
     read_metadata(page)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 20  # a second here; minutes if it grew with the square
 
 
 PAGE = "<title>x</title><p id=a>one <b id=b>two</b></p><h1 id=h>Head<i id=i></i></h1><p id=c>three</p><p id=d>four</p>"
@@ -148,7 +149,5 @@ def heading():
     ],
 )
 def test_many_siblings_take_linear_time(part):
-    page = parse("<title>x</title><p>" + part * 100_000)
-    began = time.process_time()
-    read_metadata(page)
-    assert time.process_time() - began < 3  # a quadratic search takes 7 and more
+    small, large = (parse("<title>x</title><p>" + part * times) for times in (12_500, 100_000))
+    assert cpu_growth(read_metadata, small, large) < 20  # a quadratic search takes 30 times and more
