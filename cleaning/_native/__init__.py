@@ -9,7 +9,7 @@ pure, in `cleaning`                                           compiled, in `clea
 `terms.pure_terms`, `fingerprint.pure_fingerprint_terms`      `words.TermReader`, `words.fingerprint_terms`
 `parse._has_replacement`, `._find_end`, `._AttributeSquares`  `tags.has_replacement`, `.find_end`, `.bound_attributes`
 `metadata.elements.pure_*`                                    `elements.find_*`
-`classifier.lexicon.Lexicon`, `classifier.decide` (hints)     `words.ScoredWords`, `words.HintWords`
+`classifier.lexicon.Lexicon`, `classifier.hints.read_hint`    `words.ScoredWords`, `words.HintWords`
 `classifier.signals.pure_measure_overlap`                     `words.measure_overlap`
 `classifier.features.pure_*`                                  `features.*`
 `classifier.model.Trees.pure_sums`                            `trees.Forest`
