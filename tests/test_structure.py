@@ -188,6 +188,12 @@ def test_variables_and_functions_are_named_by_nouns_and_verbs(files):
     assert {row[:2] for row in used} >= ALLOWED_PRONOUNS  # no exception without a use
 
 
+def test_helpers_and_programs_of_the_tests_have_names_of_their_own():
+    folders = [ROOT / "tests" / name for name in ("support", "bench", "research")]  # all are on the path of a test
+    names = Counter(path.stem for folder in folders for path in folder.glob("*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
 def test_names_of_the_compiled_core_are_nouns():
     sources = sorted((ROOT / "cleaning" / "_native").glob("*.p[xy][dx]"))
     assert len(sources) > 10

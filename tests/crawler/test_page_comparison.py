@@ -1,7 +1,7 @@
 """A visit against the page's earlier blocks, without a database."""
 
 import pytest
-from candidates import make_candidate
+from block_candidates import make_candidate
 
 from crawler.page_comparison import EarlierRow, OriginalBlock, compare_blocks
 from crawler.storage.near_duplicates import MAX_DISTANCE

@@ -5,7 +5,7 @@ import time
 from datetime import date
 
 import pytest
-from growth import cpu_growth
+from cpu_time import cpu_growth
 from scrapy.http import HtmlResponse
 
 from spiders.link_history import LinkHistory

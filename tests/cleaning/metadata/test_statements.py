@@ -4,7 +4,7 @@ import json
 import time
 
 import pytest
-from growth import cpu_growth
+from cpu_time import cpu_growth
 
 from cleaning import parse
 from cleaning.metadata.page import read_metadata

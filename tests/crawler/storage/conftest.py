@@ -4,7 +4,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from candidates import make_candidate
+from block_candidates import make_candidate
 from sqlalchemy import text as sql
 
 from cleaning.blocks import Metadata
