@@ -600,11 +600,12 @@ cdef class HintWords:
                 hinted[place] = <int32_t> count if self._fill(buffer, rows, count) else -1
             else:
                 hinted[place] = hinted[before]
-                for row in range(1, 4):
-                    rows[row, count] = rows[row, max(hinted[place], 0)]
-            if hinted[place] >= 0:
-                rows[0, count] = <int32_t> place
-                count += 1
+            if hinted[place] < 0:
+                continue
+            rows[0, count] = <int32_t> place
+            for row in range(1, 4):
+                rows[row, count] = rows[row, hinted[place]]
+            count += 1
         return hints[:, :count]
 
     cdef bint _fill(self, _WordBuffer buffer, int32_t[:, ::1] rows, Py_ssize_t column) noexcept:

@@ -130,7 +130,7 @@ def test_hostile_page_is_read_in_bounded_time(name):
     page = parse(HOSTILE[name])
     began = time.process_time()
     read_metadata(page)
-    assert time.process_time() - began < 20  # a second here; minutes if it grew with the square
+    assert time.process_time() - began < 2
 
 
 PAGE = "<title>x</title><p id=a>one <b id=b>two</b></p><h1 id=h>Head<i id=i></i></h1><p id=c>three</p><p id=d>four</p>"
@@ -150,4 +150,4 @@ def heading():
 )
 def test_many_siblings_take_linear_time(part):
     small, large = (parse("<title>x</title><p>" + part * times) for times in (12_500, 100_000))
-    assert cpu_growth(read_metadata, small, large) < 20  # a quadratic search takes 30 times and more
+    assert cpu_growth(read_metadata, small, large) < 20  # a linear search takes 8 times, a quadratic one 64

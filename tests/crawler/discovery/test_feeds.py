@@ -294,7 +294,7 @@ def test_a_document_that_takes_too_long_is_given_up(body):
     started = time.process_time()
     with ThreadPoolExecutor(1) as threads:
         assert threads.submit(read_bytes, body(), seconds=0.1).result() is FeedProblem.TIMEOUT
-    assert time.process_time() - started < 30
+    assert time.process_time() - started < 3
 
 
 STARTS = [

@@ -72,21 +72,26 @@ def timed():
 
     The first pages of each agent are answered in turns: none gets its next one before all have asked for theirs.
     """
-    servers = []
+    with contextlib.ExitStack() as servers:
 
-    def start(robots, agents=()):
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.robots, server.moments = robots.encode(), []
-        server.asked = dict.fromkeys(agents, 0)
-        server.asking = threading.Condition()
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_port}", server.moments
+        def start(robots, agents=()):
+            server = servers.enter_context(serving(Handler))
+            server.robots, server.moments = robots.encode(), []
+            server.asked = dict.fromkeys(agents, 0)
+            server.asking = threading.Condition()
+            return f"http://127.0.0.1:{server.server_port}", server.moments
 
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        yield start
+
+
+@contextlib.contextmanager
+def serving(handler):
+    """Serve on a free port of the loopback address; the server."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -140,14 +145,12 @@ class HeldHandler(BaseHTTPRequestHandler):
 @pytest.fixture
 def held():
     """A site that answers nothing before `answered` says so; `requested` tells what was requested."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), HeldHandler)
-    server.requested, server.answered = ({name: threading.Event() for name in ("robots", "pages")} for _ in range(2))
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    yield server
-    for event in server.answered.values():
-        event.set()
-    server.shutdown()
-    server.server_close()
+    with serving(HeldHandler) as server:
+        server.requested = {name: threading.Event() for name in ("robots", "pages")}
+        server.answered = {name: threading.Event() for name in ("robots", "pages")}
+        yield server
+        for event in server.answered.values():
+            event.set()
 
 
 def are_apart(moments, seconds):
@@ -224,24 +227,25 @@ def test_a_replay_has_no_crawl_delay(crawl, spider, tmp_path):
     assert time.monotonic() - began < 60
 
 
+def start_crawl(path, arguments, settings, **options):
+    """Start a crawl in a process of its own, without AutoThrottle."""
+    command = [sys.executable, "-m", "scrapy", "runspider", str(path)]
+    for name, value in arguments.items():
+        command += ["-a", f"{name}={value}"]
+    ours = {"ALLOW_ADDRESSES": "127.0.0.0/8", "PROGRESS": "off", "AUTOTHROTTLE_ENABLED": 0}
+    for name, value in (ours | settings).items():
+        command += ["-s", f"{name}={value}"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
+    return processes.start(command, env=environment, **options)
+
+
 def test_two_processes_share_the_delay_of_a_host(spider, timed, new_database, tmp_path):
     delay, pages, url, agents = 0.5, 32, new_database(), ("first", "second")
     site, moments = timed(f"User-agent: *\nCrawl-delay: {delay}", agents)
-    command = [sys.executable, "-m", "scrapy", "runspider", str(spider(SPIDER))]
-    for argument in (f"site={site}", f"pages={pages}"):
-        command += ["-a", argument]
-    for setting in (
-        f"DATABASE_URL={url}",
-        "ALLOW_ADDRESSES=127.0.0.0/8",
-        "PROGRESS=off",
-        "AUTOTHROTTLE_ENABLED=0",
-        "CONCURRENT_REQUESTS_PER_DOMAIN=1",
-        f"DOWNLOAD_TIMEOUT={SECONDS}",
-    ):
-        command += ["-s", setting]
-    options = {"env": os.environ | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings"}}
-    options |= {"stderr": subprocess.PIPE, "text": True}
-    crawls = [processes.start([*command, "-s", f"USER_AGENT={agent}"], **options) for agent in agents]
+    arguments, settings = {"site": site, "pages": pages}, {"DATABASE_URL": url, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
+    settings |= {"DOWNLOAD_TIMEOUT": SECONDS}
+    options = {"stderr": subprocess.PIPE, "text": True}
+    crawls = [start_crawl(spider(SPIDER), arguments, settings | {"USER_AGENT": agent}, **options) for agent in agents]
     logs = [crawl.communicate(timeout=SECONDS)[1] for crawl in crawls]
     assert [crawl.returncode for crawl in crawls] == [0, 0], logs
     assert all("'visit/page'" in log for log in logs)  # both had a part in it
@@ -278,12 +282,8 @@ PATIENT_SPIDER = """
 def test_requests_that_are_leased_while_robots_txt_is_read_are_left_to_others(spider, held, new_database, tmp_path):
     """The lease begins before the delay is known, and ends when the host counts as delayed already."""
     url, signal = new_database(), tmp_path / "signal"
-    command = [sys.executable, "-m", "scrapy", "runspider", str(spider(PATIENT_SPIDER)), "-a", f"signal={signal}"]
-    command += ["-a", f"site=http://127.0.0.1:{held.server_port}"]
-    for setting in (f"DATABASE_URL={url}", "ALLOW_ADDRESSES=127.0.0.0/8", "PROGRESS=off", "AUTOTHROTTLE_ENABLED=0"):
-        command += ["-s", setting]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
-    process = processes.start(command, env=environment)
+    arguments = {"site": f"http://127.0.0.1:{held.server_port}", "signal": signal}
+    process = start_crawl(spider(PATIENT_SPIDER), arguments, {"DATABASE_URL": url})
     try:
         assert held.requested["robots"].wait(SECONDS)
         with opened_engine(url) as engine, engine.connect() as first, engine.connect() as second:
