@@ -227,8 +227,8 @@ def evening(day):
         ("vanished", "vanished", "begun"),
     ]
     vanished = sum(page % 3 > 0 for page in range(PAGES))
-    assert f"{vanished} of {PAGES + 1} pages that were visited again were not found" in errors
-    assert "the site may have been redesigned" in errors
+    assert f"{vanished} of {PAGES + 1} pages that were visited again were not found" in errors, errors
+    assert "the site may have been redesigned" in errors, errors
     code, health = day.status()
     assert code == 1
     assert list(health)[:5] == sorted(troubled)

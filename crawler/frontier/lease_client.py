@@ -292,15 +292,14 @@ class LeaseClient:
         try:
             await self._push()
             await self._record_absences()
-            batch = await self._lease(capacity) if capacity else None
+            if capacity:
+                # At once: a lease without a request in progress counts as lost after some seconds.
+                self._on_leased(await self._lease(capacity))
             await self._count()
         except StoreError as error:
             self._store_thread.fail(error)
-            return
         finally:
             self._running = None
-        if batch is not None:
-            self._on_leased(batch)
 
     async def _push(self) -> None:
         now = monotonic()

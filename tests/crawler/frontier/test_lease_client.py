@@ -1,7 +1,9 @@
 """The lease client of one process, with a real database."""
 
 import asyncio
+import threading
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from scrapy.utils.test import get_crawler
@@ -64,6 +66,28 @@ def record(key, host="a.example"):
 
 def done(leased):
     return Ack(leased.lease_token, RequestState.DONE, "page")
+
+
+def test_leases_are_in_progress_before_the_queue_is_counted(processes):
+    """A slow database may take seconds to count the queue; a lease that nothing works on would count as lost."""
+    counting = threading.Event()
+
+    async def scenario():
+        process = processes()
+        process.client.push(record("a"))
+        await process.sync(capacity=0)
+        process.client._count_at = 0.0
+        process.client.sync(10)
+        await asyncio.sleep(0)  # the lease is the next work of the store's thread
+        busy = asyncio.ensure_future(process.thread.run(partial(counting.wait, 60)))
+        while not process.client.leases:
+            await asyncio.sleep(0.01)
+        assert [leased.record.key for leased in process.leased] == ["a"]
+        counting.set()
+        assert await busy
+        await process.client.wait()
+
+    asyncio.run(scenario())
 
 
 def test_new_requests_are_stored_and_leased_in_one_sync(processes):
