@@ -79,9 +79,8 @@ def test_leases_are_in_progress_before_the_queue_is_counted(processes):
         process.client._count_at = 0.0
         process.client.sync(10)
         await asyncio.sleep(0)  # the lease is the next work of the store's thread
-        busy = asyncio.ensure_future(process.thread.run(partial(counting.wait, 60)))
-        while not process.client.leases:
-            await asyncio.sleep(0.01)
+        leased, busy = (asyncio.ensure_future(process.thread.run(work)) for work in (bool, partial(counting.wait, 60)))
+        await leased
         assert [leased.record.key for leased in process.leased] == ["a"]
         counting.set()
         assert await busy
