@@ -8,7 +8,7 @@ import sqlite3
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -37,6 +37,7 @@ _STEPS = 10_000  # of SQLite's machine, between two looks at the clock
 _BEGIN = "sqlite_begin"
 _BEGIN_WRITING = "BEGIN IMMEDIATE"
 _TURN_SECONDS = 0.25
+_LOG_TURN_SECONDS = 0.05
 # A stopped crawl still waits for the short writes of other processes, so that its last pages are stored.
 _STOPPED_SECONDS = 5.0
 _STATE = "file_state"
@@ -79,7 +80,7 @@ class SQLiteBackend:
             return _open_for_readers(_path(url), query_seconds, options)
         engine = create_engine(URL.create("sqlite", database=str(_path(url))), **options)
         _open_unwritable_files(engine, _path(url))
-        event.listen(engine, "connect", _set_up)
+        event.listen(engine, "connect", partial(_set_up, busy_seconds=busy_seconds))
         event.listen(engine, "begin", partial(_begin, busy_seconds=busy_seconds))
         return engine
 
@@ -212,8 +213,10 @@ def _open_unwritable_files(engine: Engine, path: Path) -> None:
 
 def _needs_immutable(path: Path) -> bool:
     """Return True if SQLite cannot create FILE-shm, or if this user would be its owner and block the writers."""
+    if not os.access(path, os.R_OK):  # asked first: another process may be about to make the file
+        return False
     is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    return not is_writable and os.access(path, os.R_OK) and not _beside(path, "-shm").exists()
+    return not is_writable and not _beside(path, "-shm").exists()
 
 
 def _check_logs(path: Path) -> None:
@@ -245,16 +248,30 @@ def _prepare(connection: Any) -> None:
     connection.create_function("occurrences", 2, _occurrences, deterministic=True)
 
 
-def _set_up(connection: Any, _record: object) -> None:
+def _set_up(connection: Any, _record: object, busy_seconds: float) -> None:
     _prepare(connection)
+    _keep_log(connection, busy_seconds)
     for pragma in (
-        "journal_mode=WAL",
         "synchronous=NORMAL",
         "foreign_keys=ON",
         "secure_delete=ON",  # rows deleted on legal grounds must not stay in free space of the file
         f"cache_size=-{_CACHE_KIB}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _keep_log(connection: Any, busy_seconds: float) -> None:
+    """Let the file have a write-ahead log. SQLite itself does not wait for others who use a new file."""
+    began = monotonic()
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").close()
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or monotonic() - began >= busy_seconds:
+                raise
+            sleep(_LOG_TURN_SECONDS)
+        else:
+            return
 
 
 def _occurrences(tokens: str, pattern: str) -> int:
@@ -292,8 +309,12 @@ def _is_locked(driver: sqlite3.Connection) -> bool:
     try:
         driver.execute(_BEGIN_WRITING).close()
     except sqlite3.OperationalError as error:
-        return error.sqlite_errorcode & _PRIMARY_CODE == sqlite3.SQLITE_BUSY
+        return _is_busy(error)
     return False
+
+
+def _is_busy(error: sqlite3.OperationalError) -> bool:
+    return error.sqlite_errorcode & _PRIMARY_CODE == sqlite3.SQLITE_BUSY
 
 
 def _set_busy_seconds(driver: sqlite3.Connection, seconds: float) -> None:

@@ -3,6 +3,7 @@
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from threading import Barrier
 from urllib.parse import quote
 
 import pytest
@@ -98,6 +99,20 @@ def test_a_locked_database_is_waited_for_and_then_named(engine, tmp_path):
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="stayed locked by another process"), write_transaction(engine):
             pass
+
+
+def test_several_connections_may_make_a_database_at_once(tmp_path):
+    """SQLite does not wait for others who make the same file: without a wait of ours one in twenty fails."""
+    starts = Barrier(4)
+
+    def make(number):
+        engine = open_engine(f"sqlite:///{tmp_path / f'{number}.db'}", busy_seconds=600)
+        starts.wait()
+        return pragma(engine, "journal_mode")
+
+    with ThreadPoolExecutor(starts.parties) as pool:
+        for number in range(100):
+            assert set(pool.map(make, [number] * starts.parties)) == {"wal"}
 
 
 def test_a_writer_that_is_stopped_does_not_wait_for_the_end_of_a_lock(url, engine, tmp_path):
