@@ -174,11 +174,11 @@ def _count_queued(connection: Connection, crawl_id: int) -> int:
 class LeaseClient:
     """Holds the leases of this process (`leases`, by request id) and syncs with the database.
 
-    `on_leased` is called in the crawl's own thread after each sync that leased requests. `host_delays` returns the
+    `on_leased` is called in the crawl's own thread as soon as a sync has leased requests. `host_delays` returns the
     current delays of hosts, in seconds; `pushed_delays` are the last ones that were stored. `on_counted` is called
     every few seconds, and at the end, with the number of queued requests. `queue_status` is that of the last sync; it
-    is None until a sync finds fewer requests than the
-    capacity. `skipped_not_due` counts the requests that a re-crawl skips because their pages are not due.
+    is None until a sync finds fewer requests than the capacity. `skipped_not_due` counts the requests that a re-crawl
+    skips because their pages are not due.
     """
 
     def __init__(

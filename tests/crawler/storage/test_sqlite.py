@@ -13,6 +13,7 @@ from crawler.storage.database import (
     RetryingWriter,
     location_of_url,
     open_engine,
+    opened_engine,
     read_transaction,
     write_transaction,
 )
@@ -106,9 +107,9 @@ def test_several_connections_may_make_a_database_at_once(tmp_path):
     starts = Barrier(4)
 
     def make(number):
-        engine = open_engine(f"sqlite:///{tmp_path / f'{number}.db'}", busy_seconds=600)
-        starts.wait()
-        return pragma(engine, "journal_mode")
+        with opened_engine(f"sqlite:///{tmp_path / f'{number}.db'}") as engine:
+            starts.wait()
+            return pragma(engine, "journal_mode")
 
     with ThreadPoolExecutor(starts.parties) as pool:
         for number in range(100):
