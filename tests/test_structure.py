@@ -194,6 +194,14 @@ def test_helpers_and_programs_of_the_tests_have_names_of_their_own():
     assert [name for name, count in names.items() if count > 1] == []
 
 
+def test_cpu_time_is_bounded_in_one_place():
+    """A bound of its own in a test fails on a busy machine."""
+    programs = {ROOT / "tests" / "bench", ROOT / "tests" / "research"}
+    paths = [path for path in (ROOT / "tests").rglob("*.py") if programs.isdisjoint(path.parents)]
+    users = {path.name for path in paths if "process_time" in path.read_text("utf-8")}
+    assert users == {"cpu_time.py", Path(__file__).name}
+
+
 def test_names_of_the_compiled_core_are_nouns():
     sources = sorted((ROOT / "cleaning" / "_native").glob("*.p[xy][dx]"))
     assert len(sources) > 10

@@ -1,9 +1,23 @@
-"""How the CPU time of a call grows with its input: a bound that holds on a busy machine, too."""
+"""The CPU time of a call, bounded so that the bound holds on a busy machine, too."""
 
 import gc
 import time
+from contextlib import contextmanager
 
 _ROUNDS = 3
+_SECONDS_MAX = 60
+
+
+@contextmanager
+def bounded_cpu_time():
+    """Fail if the body takes more than a minute of CPU time.
+
+    The work that it guards takes some seconds, and up to ten times as long on a busy machine. If its time grew with the
+    square of its input, it would take many minutes.
+    """
+    began = time.process_time()
+    yield
+    assert time.process_time() - began < _SECONDS_MAX
 
 
 def cpu_growth(call, small, large):

@@ -1,9 +1,9 @@
 """Embedded prose: read from where it stands if the tree shows none, and only then."""
 
 import json
-import time
 
 import pytest
+from cpu_time import bounded_cpu_time
 
 from cleaning import clean, parse
 from cleaning.blocks import TextSource
@@ -119,15 +119,13 @@ HOSTILE = {
     "form", ["<script type=application/json>{}</script>", "<script>window.__STATE__ = {};</script>"]
 )
 def test_a_hostile_state_takes_bounded_time(name, form):
-    started = time.process_time()
-    clean(shell(form.replace("{}", HOSTILE[name])))
-    assert time.process_time() - started < 20
+    with bounded_cpu_time():
+        clean(shell(form.replace("{}", HOSTILE[name])))
 
 
 @pytest.mark.parametrize(
     "start", ["window.__A__ = {a: 'b", "\n" * 200_000, "window.__A__=" * 20_000, "var __x=" + "(" * 100_000]
 )
 def test_a_hostile_script_takes_bounded_time(start):
-    started = time.process_time()
-    clean(shell(f"<script>{start}</script>"))
-    assert time.process_time() - started < 20
+    with bounded_cpu_time():
+        clean(shell(f"<script>{start}</script>"))

@@ -1,8 +1,7 @@
 """E-mail addresses, telephone and card numbers are masked, and what looks like them is not."""
 
-import time
-
 import pytest
+from cpu_time import bounded_cpu_time
 
 from crawler.batch.masking import MASKS, Mask
 from crawler.errors import ConfigError
@@ -52,7 +51,6 @@ def test_an_unknown_region_is_refused():
 
 def test_texts_made_for_it_take_little_time():
     texts = ("a" * 200_000 + "@", "@" * 200_000, "a@" + "b." * 100_000, "4 " * 100_000)
-    began = time.process_time()
-    for text in texts:
-        assert Mask(("email", "card")).apply(text)
-    assert time.process_time() - began < 60
+    with bounded_cpu_time():
+        for text in texts:
+            assert Mask(("email", "card")).apply(text)

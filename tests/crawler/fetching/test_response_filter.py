@@ -1,8 +1,7 @@
 """A page is rejected for its own words only if it has no content, and hostile pages cost no more than others."""
 
-import time
-
 import pytest
+from cpu_time import bounded_cpu_time
 from scrapy.http import HtmlResponse
 from scrapy.settings import Settings
 
@@ -37,17 +36,15 @@ SECONDS = 10
 )
 def test_a_hostile_page_is_filtered_in_bounded_time(body):
     page = parse(body)
-    started = time.process_time()
-    reject_page(page, body)
-    assert time.process_time() - started < SECONDS
+    with bounded_cpu_time():
+        reject_page(page, body)
 
 
 def test_hostile_starts_are_sniffed_in_bounded_time():
-    started = time.process_time()
-    for body in (b"<!--" * 100_000, b"<?xml " * 100_000, b" " * 1_000_000 + b"x", b"\x00\xfe" * 100_000):
-        reject_body(body, None, 10_000_000)
-        reject_body(body, "text/html", 10_000_000)
-    assert time.process_time() - started < SECONDS
+    with bounded_cpu_time():
+        for body in (b"<!--" * 100_000, b"<?xml " * 100_000, b" " * 1_000_000 + b"x", b"\x00\xfe" * 100_000):
+            reject_body(body, None, 10_000_000)
+            reject_body(body, "text/html", 10_000_000)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """The difference of two texts, word by word."""
 
 import random
-import time
 
+from cpu_time import bounded_cpu_time
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,14 +41,13 @@ def test_long_texts_are_compared_up_to_a_limit():
 
 def test_repetitive_texts_are_fast():
     rng = random.Random(1)
-    start = time.process_time()
-    for old, new in (
-        ("x " * _DIFF_MAX_WORDS, "x y " * _DIFF_MAX_WORDS),
-        *[[" ".join(rng.choices("ab", k=1_000))] * 2] * 2,
-    ):
-        diff_words(old, new)
-    diff_words("x " * 199, "x y " * 99)
-    assert time.process_time() - start < 5
+    with bounded_cpu_time():
+        for old, new in (
+            ("x " * _DIFF_MAX_WORDS, "x y " * _DIFF_MAX_WORDS),
+            *[[" ".join(rng.choices("ab", k=1_000))] * 2] * 2,
+        ):
+            diff_words(old, new)
+        diff_words("x " * 199, "x y " * 99)
 
 
 def test_scripts_without_spaces_differ_by_character():
