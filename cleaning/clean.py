@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from cleaning.blocks import Decision, Page, Reason, kept_decisions
@@ -52,7 +53,8 @@ def clean(
     `html` is the page as bytes (`encoding`: what the HTTP header declares), as text, or as a tree that was parsed
     before; a tree is never edited. A method that needs more than the tree (`needs` in METHODS) takes a Page that has
     it. An empty page has no blocks. Without `url`, the page's address is the one that it states (canonical, `og:url`).
-    The page keeps the tree for its structure (`CleanPage.markdown`), which is read when it is first asked for.
+    The page keeps the tree for its metadata and its structure (`CleanPage.markdown`), which are read when they are
+    first asked for: edit a tree of your own after that.
     `site_model`, a `cleaning.teaching.SiteModel`, has what readers corrected on other pages of the site. Where it does
     not fit, the page is cleaned as without it (`CleanPage.fits_site`).
 
@@ -75,7 +77,7 @@ def clean(
         page.url,
         method,
         page.encoding,
-        _describe(page, stated, result, site_model),
+        partial(_describe, page, stated, result, site_model),
         tuple(result.decisions),
         page.parse_warnings,
         result.type,

@@ -1,4 +1,4 @@
-"""The result of cleaning: every block of a page with its decision, the metadata, and on demand the structure."""
+"""The result of cleaning: every block of a page with its decision, and on demand the metadata and the structure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cleaning.structure.writers.markdown import to_markdown
 from cleaning.structure.writers.text import check_text_style, to_layout_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from cleaning.blocks import Block
     from cleaning.structure.writers.chunks import Unit
@@ -38,11 +38,12 @@ class StructureSource(Protocol):
     def read(self, decisions: tuple[Decision, ...], title: str | None) -> StructureNode: ...
 
 
-# Without slots: `structure` is read once and kept.
+# Without slots: `metadata` and `structure` are read once and kept.
 @dataclass(frozen=True)
-class CleanPage:
+class CleanPage:  # noqa: PLW1641 — a frozen dataclass has a hash
     """Every block of a page with its decision, in reading order, and the page's metadata.
 
+    `metadata_source` is the metadata, or the function that reads it when it is first asked for.
     `encoding` is the one that the page's bytes were read in, None for text and ready-made trees. `type` is the most
     probable page type, `confidence` its probability (0 to 1); both are None for a page without text, and with every
     method but `default`. `fits_site` says whether the model of the page's site fits the page, None without such a
@@ -52,7 +53,7 @@ class CleanPage:
     url: str | None
     method: str
     encoding: str | None
-    metadata: Metadata
+    metadata_source: Metadata | Callable[[], Metadata] = field(compare=False)
     decisions: tuple[Decision, ...]
     parse_warnings: tuple[ParseWarning, ...] = ()
     type: PageType | None = None
@@ -63,8 +64,23 @@ class CleanPage:
     fits_site: bool | None = None
     taught: frozenset[int] = frozenset()
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CleanPage):
+            return NotImplemented
+        names = [field.name for field in fields(self) if field.compare]
+        return all(getattr(self, name) == getattr(other, name) for name in [*names, "metadata"])
+
     def __repr__(self) -> str:
         return f"<CleanPage {self.url}: {len(self.kept)} of {len(self.decisions)} blocks kept by {self.method}>"
+
+    @cached_property
+    def metadata(self) -> Metadata:
+        """What the page states and shows of itself; fields that it does not state are empty.
+
+        It is read from the page's tree when it is first asked for, and when the page is pickled.
+        """
+        source = self.metadata_source
+        return source if isinstance(source, Metadata) else source()
 
     @property
     def text_source(self) -> TextSource:
@@ -191,16 +207,21 @@ class CleanPage:
         """Return the tables of the main text in reading order; `Table.to_pandas` makes DataFrames of them."""
         return tuple(read_table(node) for node in self.structure.walk() if node.type is TABLE)
 
+    def described(self) -> CleanPage:
+        """Return the page with its metadata, which is read now if it was not yet."""
+        return replace(self, metadata_source=self.metadata)
+
     def detached(self, *, structure: bool) -> CleanPage:
         """Return the page without its tree, to send it to another process; with its structure if that is asked for."""
-        return replace(self, source=None, known_structure=self.structure if structure else None)
+        known_structure = self.structure if structure else None
+        return replace(self, metadata_source=self.metadata, source=None, known_structure=known_structure)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: the structure, which is read now if it was not yet, in place of the tree."""
+        """Return the state for pickling: in place of the tree the metadata and the structure, read now if need be."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         has_structure = self.known_structure is not None or self.source is not None
         state["known_structure"] = self.structure if has_structure else None
-        return state | {"source": None}
+        return state | {"metadata_source": self.metadata, "source": None}
 
     def counts(self) -> dict[str, int]:
         """Return the number of blocks for each reason, `kept` included; they add up to the number of decisions."""

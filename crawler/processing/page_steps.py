@@ -122,7 +122,7 @@ class CleanStep:
         if isinstance(page.fetched.source, UnparsedPage) and ParseWarning.EMPTY in page.cleaned.parse_warnings:
             return self._fail(visit, Outcome.EMPTY, EMPTY_PAGE)
         metadata = page.fetched.describe(page.cleaned.metadata)
-        return replace(visit, page=replace(page, cleaned=replace(page.cleaned, metadata=metadata)))
+        return replace(visit, page=replace(page, cleaned=replace(page.cleaned, metadata_source=metadata)))
 
     def count(self, visit: Visit) -> None:
         """Count a cleaned page and its blocks, those kept and those dropped for each reason."""
@@ -169,7 +169,7 @@ class CleanStep:
             return self._clean_tree(page, tree, method, site_model)
 
     def _clean_tree(self, page: FetchedPage, tree: Page, method: str, site_model: str | None) -> CleanedPage:
-        cleaned = clean(tree, method=method, site_model=load_site_model(site_model), **self._options)
+        cleaned = clean(tree, method=method, site_model=load_site_model(site_model), **self._options).described()
         return CleanedPage(page, cleaned, structure=PageStructure.of(cleaned) if self._wants_structure else None)
 
     def _fail(self, visit: Visit, outcome: Outcome, error: str) -> Visit:

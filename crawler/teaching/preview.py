@@ -146,7 +146,7 @@ def _add_page(preview: SitePreview, page: PageToReclean, change: ModelChange, se
         stored = PageToClean.from_stored(decompress(page.html), known_url(page.url), page.encoding)
         with time_limit(seconds):
             tree = parse_again(stored)
-            cleaned = [clean(tree, method=METHOD, site_model=model, **options) for model in change]
+            cleaned = [clean(tree, method=METHOD, site_model=model, **options).described() for model in change]
     except (PageError, OptionError, TimeLimitError):
         preview.unread += 1
         return

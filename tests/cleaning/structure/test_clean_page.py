@@ -51,6 +51,23 @@ def test_a_pickled_page_has_its_structure():
     assert pickle.loads(pickle.dumps(copy)).markdown == page.markdown
 
 
+def test_metadata_is_read_once_and_when_it_is_asked_for():
+    page = parse("<html lang=en><p>Some words</p></html>")
+    cleaned = clean(page)
+    page.root.set("lang", "fr")
+    assert cleaned.language == "fr"
+    page.root.set("lang", "it")
+    assert (cleaned.language, cleaned.described().language) == ("fr", "fr")
+
+
+def test_pages_with_other_metadata_are_not_equal():
+    page = clean(PAGE)
+    assert page == clean(PAGE)
+    assert page != clean(PAGE.replace("<html>", '<html><head><meta name="author" content="Ann Lee"></head>'))
+    assert page != "page"
+    assert hash(page) == hash(clean(PAGE))
+
+
 def test_a_page_that_was_detached_without_its_structure_has_none():
     page = pickle.loads(pickle.dumps(clean(PAGE).detached(structure=False)))
     with pytest.raises(StructureError, match="another process"):
