@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "docs" / "deploy"
 SERVICE, TIMER = DEPLOY / "blocksieve-recrawl.service", DEPLOY / "blocksieve-recrawl.timer"
 FAILURE = DEPLOY / "blocksieve-failure@.service"
-SECONDS = 60
+SECONDS = 300
 
 
 def unit(path):

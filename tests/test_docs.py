@@ -69,7 +69,7 @@ ENVIRONMENT = {
     "no_proxy": "",
     "NO_PROXY": "",
 }
-SECONDS = 60
+SECONDS = 300
 
 
 def is_run(line):

@@ -21,7 +21,7 @@ from crawler.storage.database import opened_engine, read_transaction
 
 KILLS = 10
 SMALL, WHOLE = {"category": "Food-and-Drink"}, {"categories": "all"}
-LONGEST_SECONDS = 120
+LONGEST_SECONDS = 600
 """After which a crawl is taken to hang."""
 
 

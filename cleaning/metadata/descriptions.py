@@ -87,7 +87,7 @@ def read_access(stated: Statements) -> Statement | None:
 def _licenses_of_links(stated: Statements) -> Iterator[Statement]:
     if address := stated.links.get("license"):
         yield Statement(address.strip(), "link rel=license")
-    links = [link for link in stated.license_links if not _is_of_picture(link)]
+    links = [link for link in stated.elements.license_links if not _is_of_picture(link)]
     for link in links:
         if "license" in link.get("rel", "").lower().split():
             yield Statement(link.get("href", "").strip(), "link rel=license")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
-READ_TAGS = ("meta", "script", "link", "title", "h1", "h2", "time", "abbr")
+READ_TAGS = ("meta", "script", "link", "title", "h1", "h2", "time", "abbr")  # `abbr` counts as `time`
 # A part of `application/ld+json`, in small letters or capitals.
 JSON_LD_MARK = "+"
 MAX_AUTHOR_LINKS = 40
@@ -38,12 +38,13 @@ MAX_FIRST = 400  # of a page without a heading
 class FoundElements(NamedTuple):
     """The elements of a page that may state something, in reading order.
 
-    `read` has the elements with one of READ_TAGS; of the scripts, those that may be JSON-LD. `item_types` has the
-    values of `itemtype`, `item_properties` those of `itemprop` with their elements: on a page of 20,000 elements or
-    more the first 300 of each. `author_links` has the first links to a profile of an author, at most 40.
+    `by_tag` has the elements with each of READ_TAGS: of the scripts, those that may be JSON-LD; an `abbr` also under
+    `time`. `item_types` has the values of `itemtype`, `item_properties` those of `itemprop` with their elements: on a
+    page of 20,000 elements or more the first 300 of each. `author_links` has the first links to a profile of an author,
+    at most 40.
     """
 
-    read: list[HtmlElement]
+    by_tag: dict[str, list[HtmlElement]]
     item_types: list[str]
     item_properties: list[tuple[str, HtmlElement]]
     author_links: list[HtmlElement]
@@ -62,8 +63,13 @@ def find_elements(root: HtmlElement) -> FoundElements:
 def pure_find_elements(root: HtmlElement) -> FoundElements:
     """Return the same as `find_elements`, without the compiled core."""
     large = bool(_IS_LARGE(root))
+    by_tag: dict[str, list[HtmlElement]] = {tag: [] for tag in READ_TAGS}
+    by_tag["abbr"] = by_tag["time"]
+    for element in root.iter(*READ_TAGS):
+        if element.tag != "script" or _may_be_json_ld(element):
+            by_tag[element.tag].append(element)
     return FoundElements(
-        [element for element in root.iter(*READ_TAGS) if element.tag != "script" or _may_be_json_ld(element)],
+        by_tag,
         list(map(str, _ITEM_TYPES(root, large=large))),
         [(str(value), value.getparent()) for value in _ITEM_PROPERTIES(root, large=large)],
         list(islice(filter(_is_author_link, root.iter("a")), MAX_AUTHOR_LINKS)),

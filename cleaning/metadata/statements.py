@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from html import unescape
-from itertools import chain
+from itertools import chain, islice, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lxml import etree
@@ -18,9 +18,11 @@ from cleaning.metadata.elements import find_elements
 from cleaning.terms import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from lxml.html import HtmlElement
+
+    from cleaning.metadata.elements import FoundElements
 
 _MAX_METAS = 2_000
 _MAX_CONTENTS = 50  # of the meta tags with one name
@@ -63,7 +65,8 @@ class Statement(NamedTuple):
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots: what only the metadata needs is read from the elements when it is first asked for, and kept.
+@dataclass(frozen=True)
 class Statements:
     """The statements of a page about itself; a part that the page does not state is empty."""
 
@@ -71,32 +74,74 @@ class Statements:
     """The contents of meta tags by their property, name, itemprop or http-equiv in lower case."""
     objects: tuple[Mapping[str, Any], ...]
     """The JSON-LD objects that describe the page."""
-    ranked: tuple[Mapping[str, Any], ...]
-    """The objects that describe articles, then those that describe the pages around them."""
-    named: Mapping[str, Mapping[str, Any]]
-    """The objects with an `@id`, by it."""
     types: frozenset[str]
     """The type names of JSON-LD and microdata, and `og:type`, in lower case."""
-    article_body: str | None = None
+    article_body: str | None
     """The longest main text in JSON-LD (of an article, post or product), on one line and without tags."""
-    title: str | None = None
+    title: str | None
     """The text of the title element."""
-    headings: tuple[str, ...] = ()
-    """The texts of the h1 elements."""
-    heading: HtmlElement | None = None
-    """The first h1 element that agrees with the title element, else such an h2 element, else the first h1 element."""
-    subheadings: tuple[HtmlElement, ...] = ()
-    """The first h2 elements."""
-    links: Mapping[str, str] = field(default_factory=dict)
-    """The first URL of each `rel`."""
-    times: tuple[HtmlElement, ...] = ()
-    """The time elements, and the abbr elements with a title, which older pages have in their place."""
-    properties: Mapping[str, list[HtmlElement]] = field(default_factory=dict)
-    """The microdata elements by their itemprop."""
-    author_links: tuple[HtmlElement, ...] = ()
-    """The first links to a profile of an author."""
-    license_links: tuple[HtmlElement, ...] = ()
-    """The first links to a licence."""
+    elements: FoundElements
+    """The elements that state the rest."""
+
+    @cached_property
+    def ranked(self) -> tuple[Mapping[str, Any], ...]:
+        """The objects that describe articles, then those that describe the pages around them."""
+        return tuple(_ranked(self.objects))
+
+    @cached_property
+    def named(self) -> Mapping[str, Mapping[str, Any]]:
+        """The objects with an `@id`, by it."""
+        objects = reversed(self.objects)
+        return {node["@id"]: node for node in objects if isinstance(node.get("@id"), str) and len(node) > 1}
+
+    @cached_property
+    def headings(self) -> tuple[str, ...]:
+        """The texts of the h1 elements."""
+        return tuple(heading.text for heading in self._headings)
+
+    @cached_property
+    def heading(self) -> HtmlElement | None:
+        """The first h1 element that agrees with the title element, else such an h2 element, else the first h1 element.
+
+        Others are labels of a menu, a search form or a logo.
+        """
+        title = (self.title or "").casefold()
+        agreeing = (heading.element for heading in self._headings if _agrees(heading.text, title))
+        below = (element for element in self.subheadings if _agrees(visible_text(element) or "", title))
+        return next(chain(agreeing, below, (heading.element for heading in self._headings)), None)
+
+    @cached_property
+    def subheadings(self) -> tuple[HtmlElement, ...]:
+        """The first h2 elements."""
+        seen = (element for element in self.elements.by_tag["h2"] if not _is_inert(element))
+        return tuple(islice(seen, _MAX_SUBHEADINGS))
+
+    @cached_property
+    def links(self) -> Mapping[str, str]:
+        """The first URL of each `rel`."""
+        links: dict[str, str] = {}
+        for element in self.elements.by_tag["link"]:
+            if (href := element.get("href")) and len(links) < _MAX_METAS:
+                for name in (element.get("rel") or "")[:_MAX_NAME_CHARS].lower().split():
+                    links.setdefault(name, href)
+        return links
+
+    @cached_property
+    def times(self) -> tuple[HtmlElement, ...]:
+        """The time elements, and the abbr elements with a title, which older pages have in their place."""
+        elements = self.elements.by_tag["time"]
+        return tuple(islice((node for node in elements if node.tag == "time" or node.get("title")), _MAX_TIMES))
+
+    @cached_property
+    def properties(self) -> Mapping[str, list[HtmlElement]]:
+        """The microdata elements by their itemprop."""
+        return _properties(self.elements.item_properties)
+
+    @cached_property
+    def _headings(self) -> tuple[_Heading, ...]:
+        elements = (element for element in self.elements.by_tag["h1"] if not _is_inert(element))
+        headings = ((text, element) for element in elements if (text := visible_text(element)))
+        return tuple(islice(starmap(_Heading, headings), _MAX_HEADINGS))
 
     def meta(self, *names: str) -> Iterator[str]:
         """Yield the contents of these meta tags, in the order of the names."""
@@ -133,77 +178,36 @@ class Statements:
 def read_statements(root: HtmlElement) -> Statements:
     """Return the statements of a page, in bounded time for any page; broken parts are skipped."""
     elements = find_elements(root)
-    read = _Reading()
-    for element in elements.read:
-        _ADD[element.tag](read, element)
-    objects = list(_read_json_ld(read.scripts))
+    metas = _read_metas(elements.by_tag["meta"])
+    scripts = (element for element in elements.by_tag["script"] if "ld+json" in (element.get("type") or "").lower())
+    objects = tuple(_read_json_ld(script.text or "" for script in islice(scripts, _MAX_SCRIPTS)))
+    titles = (element for element in elements.by_tag["title"] if not _IN_GRAPHIC(element))
+    title_texts = filter(None, (_tidy_visible(title.text_content()) for title in titles))
     return Statements(
-        read.metas,
-        tuple(objects),
-        tuple(_ranked(objects)),
-        {node["@id"]: node for node in reversed(objects) if isinstance(node.get("@id"), str) and len(node) > 1},
-        frozenset(_types(elements.item_types, read.metas, objects)),
+        metas,
+        objects,
+        frozenset(_types(elements.item_types, metas, objects)),
         max(map(_main_text_of, objects), key=len, default="") or None,
-        read.title,
-        tuple(read.headings),
-        _page_heading(read),
-        tuple(read.subheadings),
-        read.links,
-        tuple(read.times),
-        _properties(elements.item_properties),
-        tuple(elements.author_links),
-        tuple(elements.license_links),
+        next(title_texts, None),
+        elements,
     )
 
 
-@dataclass(slots=True)
-class _Reading:
-    """The parts of `Statements` that have been read so far."""
-
-    metas: dict[str, list[str]] = field(default_factory=dict)
-    scripts: list[str] = field(default_factory=list)
-    links: dict[str, str] = field(default_factory=dict)
-    title: str | None = None
-    headings: list[str] = field(default_factory=list)
-    heading_elements: list[HtmlElement] = field(default_factory=list)
-    subheadings: list[HtmlElement] = field(default_factory=list)
-    times: list[HtmlElement] = field(default_factory=list)
+class _Heading(NamedTuple):
+    text: str
+    element: HtmlElement
 
 
-def _add_meta(read: _Reading, element: HtmlElement) -> None:
-    name = element.get("property") or element.get("name") or element.get("itemprop") or element.get("http-equiv")
-    content = element.get("content")
-    if name and content and len(read.metas) < _MAX_METAS and not content.isspace():
-        contents = read.metas.setdefault(name[:_MAX_NAME_CHARS].strip().lower(), [])
-        if len(contents) < _MAX_CONTENTS:
-            contents.append(content)
-
-
-def _add_script(read: _Reading, element: HtmlElement) -> None:
-    if len(read.scripts) < _MAX_SCRIPTS and "ld+json" in (element.get("type") or "").lower():
-        read.scripts.append(element.text or "")
-
-
-def _add_link(read: _Reading, element: HtmlElement) -> None:
-    if (href := element.get("href")) and len(read.links) < _MAX_METAS:
-        for name in (element.get("rel") or "")[:_MAX_NAME_CHARS].lower().split():
-            read.links.setdefault(name, href)
-
-
-def _add_title(read: _Reading, element: HtmlElement) -> None:
-    if read.title is None and not _IN_GRAPHIC(element):
-        read.title = _tidy_visible(element.text_content())
-
-
-def _add_heading(read: _Reading, element: HtmlElement) -> None:
-    if len(read.headings) < _MAX_HEADINGS and not _is_inert(element) and (text := visible_text(element)):
-        read.headings.append(text)
-        read.heading_elements.append(element)
-
-
-def _add_subheading(read: _Reading, element: HtmlElement) -> None:
-    if len(read.subheadings) < _MAX_SUBHEADINGS and not _is_inert(element):
-        read.subheadings.append(element)
+def _read_metas(elements: Iterable[HtmlElement]) -> dict[str, list[str]]:
+    metas: dict[str, list[str]] = {}
+    for element in elements:
+        name = element.get("property") or element.get("name") or element.get("itemprop") or element.get("http-equiv")
+        content = element.get("content")
+        if name and content and len(metas) < _MAX_METAS and not content.isspace():
+            contents = metas.setdefault(name[:_MAX_NAME_CHARS].strip().lower(), [])
+            if len(contents) < _MAX_CONTENTS:
+                contents.append(content)
+    return metas
 
 
 def _is_inert(element: HtmlElement) -> bool:
@@ -211,37 +215,11 @@ def _is_inert(element: HtmlElement) -> bool:
     return next(element.iterancestors("template"), None) is not None
 
 
-def _add_time(read: _Reading, element: HtmlElement) -> None:
-    if len(read.times) < _MAX_TIMES and (element.tag == "time" or element.get("title")):
-        read.times.append(element)
-
-
-_ADD = {
-    "meta": _add_meta,
-    "script": _add_script,
-    "link": _add_link,
-    "title": _add_title,
-    "h1": _add_heading,
-    "h2": _add_subheading,
-    "time": _add_time,
-    "abbr": _add_time,
-}
-
-
-def _page_heading(read: _Reading) -> HtmlElement | None:
-    """Return the heading that is about the page; others are labels of a menu, a search form or a logo."""
-    title = (read.title or "").casefold()
-    both = zip(read.headings, read.heading_elements, strict=True)
-    agreeing = (element for text, element in both if _agrees(text, title))
-    below = (element for element in read.subheadings if _agrees(visible_text(element) or "", title))
-    return next(chain(agreeing, below, read.heading_elements), None)
-
-
 def _agrees(heading: str, title: str) -> bool:
     return heading != "" and heading.casefold() in title and len(heading) * 3 >= len(title)
 
 
-def _ranked(objects: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _ranked(objects: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     for pattern in (_ARTICLE_TYPE, _PAGE_TYPE):
         for node in objects:
             if any(map(pattern.search, type_names(node))):
@@ -257,7 +235,7 @@ def _properties(items: list[tuple[str, HtmlElement]]) -> dict[str, list[HtmlElem
     return elements
 
 
-def _types(items: list[str], metas: Mapping[str, list[str]], objects: list[dict[str, Any]]) -> set[str]:
+def _types(items: list[str], metas: Mapping[str, list[str]], objects: Iterable[Mapping[str, Any]]) -> set[str]:
     types = {name for node in objects for name in type_names(node)}
     for value in items[:_MAX_ITEM_TYPES]:
         types.update(map(_short_type_name, value[:_MAX_FIELD_CHARS].split()))

@@ -76,7 +76,7 @@ def scrapy(tmp_path):
                 "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}",
             }
         command = [sys.executable, "-m", "scrapy", *arguments, *HURRY]
-        finished = processes.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+        finished = processes.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
         assert finished.returncode == 0, finished.stderr
         assert "Traceback" not in finished.stderr, finished.stderr
         named = {name for name in arguments if name.endswith(".jsonl")}

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 in_threads = pytest.mark.parametrize("run", [here, in_a_thread])
 
 
-def spin(seconds=300.0):
+def spin(seconds=1_000.0):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         sum(range(100))
@@ -44,7 +44,7 @@ def test_a_block_that_takes_too_long_is_ended(run):
 
     began = time.monotonic()
     run(job)
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 300
 
 
 @in_threads
@@ -127,7 +127,7 @@ def test_a_broad_except_in_the_block_only_delays_the_end(run):
 
     began = time.monotonic()
     run(job)
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 300
 
 
 @in_threads
@@ -143,7 +143,7 @@ def test_a_regular_expression_is_interrupted_in_the_main_thread():
     began = time.monotonic()
     with pytest.raises(TimeLimitError), time_limit(0.1):
         re.match(r"(a|a)*b", "a" * 40)
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 300
 
 
 def test_the_alarm_of_the_program_around_goes_on():

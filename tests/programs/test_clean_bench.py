@@ -30,7 +30,7 @@ def test_the_cost_of_each_step_and_extractor_is_measured_in_one_run(small):
 def test_the_cost_is_shown_as_a_table(small):
     finished = small_data.run("bench/clean.py", small, "--pages", "2", "--rounds", "1", "--without-peers")
     assert finished.returncode == 0, finished.stderr
-    assert "clean, all of it" in finished.stdout
+    assert "clean, text and metadata" in finished.stdout
     assert "trafilatura" not in finished.stdout
 
 

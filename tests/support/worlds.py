@@ -36,7 +36,7 @@ class World:
 
     def scrapy(self, *arguments, **settings):
         """Run a command and return the finished process."""
-        return processes.run(self._line(arguments, settings), capture_output=True, timeout=120, **self._place())
+        return processes.run(self._line(arguments, settings), capture_output=True, timeout=600, **self._place())
 
     def started(self, *arguments, **settings):
         """Start a command."""

@@ -135,7 +135,7 @@ def test_a_stopped_export_leaves_nothing(tmp_path, environment, on_server, numbe
             stderr=subprocess.PIPE,
             text=True,
         ) as process:
-            end = monotonic() + 60
+            end = monotonic() + 300
             while not watcher.execute(WAITING).fetchone():
                 assert monotonic() < end
                 assert process.poll() is None

@@ -16,7 +16,7 @@ from crawler.storage.database import open_engine, opened_engine
 from crawler.storage.store import Store
 
 PAGES = 60
-SECONDS = 60
+SECONDS = 300
 
 
 def filled(url, pages, method="default", **values):

@@ -29,7 +29,7 @@ def test_two_at_once_fetch_nothing_twice(either_world, crawled):
     world = crawled(either_world)
     world.make_due()
     processes = [world.started("recrawl", "--due", "--json") for _ in range(2)]
-    said = [process.communicate(timeout=120) for process in processes]
+    said = [process.communicate(timeout=600) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], said
     assert Counter(world.site.paths()) == Counter(["/news/", *PATHS])
     assert {row["visits"] for row in world.rows("SELECT visits FROM page")} == {2}
@@ -118,7 +118,7 @@ def test_a_stopped_recrawl_goes_on_where_it_stood(world, crawled):
     while len(world.site.paths()) < 3:
         assert process.poll() is None
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=120)
+    process.communicate(timeout=600)
     assert process.returncode == 143
     assert len(world.site.paths()) < len(PATHS)
     finished = world.scrapy("recrawl", "--due")

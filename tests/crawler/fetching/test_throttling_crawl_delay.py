@@ -224,7 +224,7 @@ def test_a_replay_has_no_crawl_delay(crawl, spider, tmp_path):
     crawled = crawl(spider(SPIDER), {"site": site, "pages": 4}, {"REPLAY": str(pages)})
     assert len(crawled.visits) == 4
     assert crawled.stats["robotstxt/response_status_count/200"] == 1
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 300
 
 
 def start_crawl(path, arguments, settings, **options):

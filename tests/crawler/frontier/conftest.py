@@ -27,7 +27,7 @@ SETTINGS = {
     "RETRY_TIMES": "0",
     "SPIDER_MODULES": "the_spider",
 }
-LONGEST_SECONDS = 120
+LONGEST_SECONDS = 600
 """After which a crawl is taken to hang."""
 PROSE = "The river rose in the night and carried the old bridge down to the mill, where it lies until today. "
 PAGE = f"<html><head><title>The bridge</title></head><body><h1>The bridge</h1><p>{PROSE * 8}</p></body></html>"

@@ -209,7 +209,7 @@ ThreadPoolExecutor().submit(RetryingWriter(3600).read, open_engine({url!r}), lam
 
 def test_nobody_waits_once_the_program_has_ended():
     program = [sys.executable, "-c", PROGRAM.format(url=NOBODY)]
-    ended = processes.run(program, cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=60)
+    ended = processes.run(program, cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr
     assert "trying again for up to 3600 s" in ended.stderr
 

@@ -83,7 +83,7 @@ def test_workers_that_name_the_same_hosts_in_any_order_do_not_wait_for_each_othe
     def work(order):
         with opened_engine(url) as own:
             for turn in range(5):
-                ready.wait(60)
+                ready.wait(300)
                 with write_transaction(own) as connection:
                     reset_refusals(connection, order)
                     set_host_delays(connection, dict.fromkeys(order, turn))

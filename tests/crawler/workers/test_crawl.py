@@ -81,7 +81,7 @@ READER = """
                 self.crawler.stats.inc_value(f"{'parsed' if parsed else 'unparsed'}{visit.url[len(self.site):]}")
 """
 QUIET = {"PROGRESS": "off", "STORE_BATCH_PAGES": "2"}
-SECONDS = 60
+SECONDS = 300
 
 
 def rows(path, query):

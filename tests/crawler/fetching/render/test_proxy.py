@@ -47,7 +47,7 @@ async def opened(allowed):
         reader, writer = await asyncio.open_connection(HERE, port)
         writer.write("\r\n".join([*lines, "", ""]).encode() + body)
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(300):
                 return await reader.read()
         finally:
             writer.close()
@@ -175,7 +175,7 @@ def test_closing_the_proxy_ends_open_connections():
             await writer.drain()
             reading = asyncio.ensure_future(reader.read())
             await asyncio.sleep(0)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             assert await reading == b""
         writer.close()
 
