@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from cleaning.blocks import Decision, Page, Reason, kept_decisions
@@ -23,10 +22,13 @@ from cleaning.structure.quotes import find_quotes
 from cleaning.structure.reader import read_structure
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lxml.html import HtmlElement
 
     from cleaning.blocks import Block, Metadata
     from cleaning.leaves import Leaf
+    from cleaning.metadata.page import Weights
     from cleaning.metadata.statements import Statements
     from cleaning.methods.method import Method, SiteJudge
     from cleaning.structure.nodes import StructureNode
@@ -77,23 +79,36 @@ def clean(
         page.url,
         method,
         page.encoding,
-        partial(_describe, page, stated, result, site_model),
+        None,
         tuple(result.decisions),
         page.parse_warnings,
         result.type,
         result.confidence,
         page.text_source,
         source=TreeSource(page, chosen, checked_options),
+        metadata_reader=TreeMetadata(page, stated, result.decisions, _field_weights(result, site_model)),
         fits_site=None if site_model is None else result.taught is not None,
         taught=result.taught or frozenset(),
     )
 
 
-def _describe(page: Page, stated: Statements, result: MethodResult, site_model: SiteJudge | None) -> Metadata:
-    """Return the page's metadata; the model of its site, if it fits the page, chooses among what the page states."""
-    kept = " ".join([decision.block.text for decision in kept_decisions(result.decisions)])
-    weights = site_model.field_weights if site_model and result.taught is not None else None
-    return read_metadata(page, stated, kept, weights)
+def _field_weights(result: MethodResult, site_model: SiteJudge | None) -> Weights | None:
+    """Return the weights by which the model of the page's site chooses among what the page states, if it fits."""
+    return site_model.field_weights if site_model and result.taught is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class TreeMetadata:
+    """The source from which the metadata of a cleaned page is read on demand."""
+
+    page: Page
+    stated: Statements
+    decisions: Sequence[Decision]
+    weights: Weights | None
+
+    def read(self) -> Metadata:
+        kept = " ".join([decision.block.text for decision in kept_decisions(self.decisions)])
+        return read_metadata(self.page, self.stated, kept, self.weights)
 
 
 def _expect_needs(page: Page, method: str, site_model: SiteJudge | None) -> None:

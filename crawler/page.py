@@ -216,7 +216,7 @@ def page_adapter(config: Config, site_model_of: Callable[[str], SiteModel | None
             cleaned = clean(item.tree, method=method, site_model=model, **config.cleaning_options)
             metadata = item.describe(cleaned.metadata)
             markdown = cleaned.markdown if config.structure else None
-            page_item = _make_item(item.url, replace(cleaned, metadata_source=metadata), markdown=markdown)
+            page_item = _make_item(item.url, replace(cleaned, known_metadata=metadata), markdown=markdown)
             super().__init__(dict(page_item))
 
         @classmethod

@@ -20,7 +20,7 @@ from cleaning.structure.writers.markdown import to_markdown
 from cleaning.structure.writers.text import check_text_style, to_layout_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from cleaning.blocks import Block
     from cleaning.structure.writers.chunks import Unit
@@ -38,12 +38,17 @@ class StructureSource(Protocol):
     def read(self, decisions: tuple[Decision, ...], title: str | None) -> StructureNode: ...
 
 
+class MetadataReader(Protocol):
+    """The reader of a page's metadata: it has the tree and its statements."""
+
+    def read(self) -> Metadata: ...
+
+
 # Without slots: `metadata` and `structure` are read once and kept.
 @dataclass(frozen=True)
 class CleanPage:  # noqa: PLW1641 — a frozen dataclass has a hash
     """Every block of a page with its decision, in reading order, and the page's metadata.
 
-    `metadata_source` is the metadata, or the function that reads it when it is first asked for.
     `encoding` is the one that the page's bytes were read in, None for text and ready-made trees. `type` is the most
     probable page type, `confidence` its probability (0 to 1); both are None for a page without text, and with every
     method but `default`. `fits_site` says whether the model of the page's site fits the page, None without such a
@@ -53,7 +58,7 @@ class CleanPage:  # noqa: PLW1641 — a frozen dataclass has a hash
     url: str | None
     method: str
     encoding: str | None
-    metadata_source: Metadata | Callable[[], Metadata] = field(compare=False)
+    known_metadata: Metadata | None = field(compare=False)
     decisions: tuple[Decision, ...]
     parse_warnings: tuple[ParseWarning, ...] = ()
     type: PageType | None = None
@@ -61,6 +66,7 @@ class CleanPage:  # noqa: PLW1641 — a frozen dataclass has a hash
     embedded: TextSource = TextSource.TREE
     known_structure: StructureNode | None = field(default=None, repr=False, compare=False)
     source: StructureSource | None = field(default=None, repr=False, compare=False)
+    metadata_reader: MetadataReader | None = field(default=None, repr=False, compare=False)
     fits_site: bool | None = None
     taught: frozenset[int] = frozenset()
 
@@ -79,8 +85,9 @@ class CleanPage:  # noqa: PLW1641 — a frozen dataclass has a hash
 
         It is read from the page's tree when it is first asked for, and when the page is pickled.
         """
-        source = self.metadata_source
-        return source if isinstance(source, Metadata) else source()
+        if self.known_metadata is not None:
+            return self.known_metadata
+        return Metadata() if self.metadata_reader is None else self.metadata_reader.read()
 
     @property
     def text_source(self) -> TextSource:
@@ -209,19 +216,18 @@ class CleanPage:  # noqa: PLW1641 — a frozen dataclass has a hash
 
     def described(self) -> CleanPage:
         """Return the page with its metadata, which is read now if it was not yet."""
-        return replace(self, metadata_source=self.metadata)
+        return replace(self, known_metadata=self.metadata, metadata_reader=None)
 
     def detached(self, *, structure: bool) -> CleanPage:
         """Return the page without its tree, to send it to another process; with its structure if that is asked for."""
-        known_structure = self.structure if structure else None
-        return replace(self, metadata_source=self.metadata, source=None, known_structure=known_structure)
+        return replace(self.described(), source=None, known_structure=self.structure if structure else None)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling: in place of the tree the metadata and the structure, read now if need be."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         has_structure = self.known_structure is not None or self.source is not None
         state["known_structure"] = self.structure if has_structure else None
-        return state | {"metadata_source": self.metadata, "source": None}
+        return state | {"known_metadata": self.metadata, "metadata_reader": None, "source": None}
 
     def counts(self) -> dict[str, int]:
         """Return the number of blocks for each reason, `kept` included; they add up to the number of decisions."""

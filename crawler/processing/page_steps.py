@@ -122,7 +122,7 @@ class CleanStep:
         if isinstance(page.fetched.source, UnparsedPage) and ParseWarning.EMPTY in page.cleaned.parse_warnings:
             return self._fail(visit, Outcome.EMPTY, EMPTY_PAGE)
         metadata = page.fetched.describe(page.cleaned.metadata)
-        return replace(visit, page=replace(page, cleaned=replace(page.cleaned, metadata_source=metadata)))
+        return replace(visit, page=replace(page, cleaned=replace(page.cleaned, known_metadata=metadata)))
 
     def count(self, visit: Visit) -> None:
         """Count a cleaned page and its blocks, those kept and those dropped for each reason."""

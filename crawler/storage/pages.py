@@ -356,7 +356,7 @@ def describe_page(page: ProcessedPage) -> dict[str, Any]:
     fetched, cleaned = page.fetched, page.cleaned
     metadata = fetched.describe(cleaned.metadata)
     return {
-        **describe(fetched.url, replace(cleaned, metadata_source=metadata)),
+        **describe(fetched.url, replace(cleaned, known_metadata=metadata)),
         "url_key": url_key(fetched.url, metadata.canonical),
         "etag": normalised(fetched.etag),
         "last_modified": normalised(fetched.last_modified),
