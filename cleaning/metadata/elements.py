@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
 
-READ_TAGS = ("meta", "script", "link", "title", "h1", "h2", "time", "abbr")  # `abbr` counts as `time`
+READ_TAGS = ("meta", "script", "link", "title", "h1", "h2", "time", "abbr")
 # A part of `application/ld+json`, in small letters or capitals.
 JSON_LD_MARK = "+"
 MAX_AUTHOR_LINKS = 40
@@ -38,10 +38,10 @@ MAX_FIRST = 400  # of a page without a heading
 class FoundElements(NamedTuple):
     """The elements of a page that may state something, in reading order.
 
-    `by_tag` has the elements with each of READ_TAGS: of the scripts, those that may be JSON-LD; an `abbr` also under
-    `time`. `item_types` has the values of `itemtype`, `item_properties` those of `itemprop` with their elements: on a
-    page of 20,000 elements or more the first 300 of each. `author_links` has the first links to a profile of an author,
-    at most 40.
+    `by_tag` has the elements with each of READ_TAGS; of the scripts, those that may be JSON-LD. `time` and `abbr` share
+    one list, because older pages have `abbr` in place of `time`. `item_types` has the values of `itemtype`,
+    `item_properties` those of `itemprop` with their elements: on a page of 20,000 elements or more the first 300 of
+    each. `author_links` has the first links to a profile of an author, at most 40.
     """
 
     by_tag: dict[str, list[HtmlElement]]
