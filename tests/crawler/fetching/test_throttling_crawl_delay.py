@@ -269,10 +269,16 @@ PATIENT_SPIDER = """
 
         async def start(self):
             yield scrapy.Request(f"{self.site}/0")
-            while not pathlib.Path(self.signal).exists():
-                await asyncio.sleep(0.01)
-            for number in range(1, 32):
+            await self.wait_for("one")
+            yield scrapy.Request(f"{self.site}/1")
+            await self.wait_for("others")
+            for number in range(2, 32):
                 yield scrapy.Request(f"{self.site}/{number}")
+            pathlib.Path(self.signals, "all").touch()
+
+        async def wait_for(self, signal):
+            while not pathlib.Path(self.signals, signal).exists():
+                await asyncio.sleep(0.01)
 
         def parse(self, response):
             yield page(response)
@@ -281,15 +287,17 @@ PATIENT_SPIDER = """
 
 def test_requests_that_are_leased_while_robots_txt_is_read_are_left_to_others(spider, held, new_database, tmp_path):
     """The lease begins before the delay is known, and ends when the host counts as delayed already."""
-    url, signal = new_database(), tmp_path / "signal"
-    arguments = {"site": f"http://127.0.0.1:{held.server_port}", "signal": signal}
+    url = new_database()
+    arguments = {"site": f"http://127.0.0.1:{held.server_port}", "signals": tmp_path}
     process = start_crawl(spider(PATIENT_SPIDER), arguments, {"DATABASE_URL": url})
     try:
         assert held.requested["robots"].wait(SECONDS)
         with opened_engine(url) as engine, engine.connect() as first, engine.connect() as second:
             lock(first, LEASES)
-            signal.touch()
-            wait_for_value(url, WAITING, 1)  # to lease the second request; all others are pushed after that
+            (tmp_path / "one").touch()
+            wait_for_value(url, WAITING, 1)  # to lease the second request
+            (tmp_path / "others").touch()
+            wait_until((tmp_path / "all").exists)  # they are pushed after that lease, and before the next one
             waiter = threading.Thread(target=lock, args=(second, LEASES))
             waiter.start()
             wait_for_value(url, WAITING, 2)
@@ -315,7 +323,11 @@ def value_of(url, query):
 
 
 def wait_for_value(url, query, value):
+    wait_until(lambda: value_of(url, query) == value, query)
+
+
+def wait_until(condition, name=""):
     end = time.monotonic() + SECONDS
-    while value_of(url, query) != value:
-        assert time.monotonic() < end, query
+    while not condition():
+        assert time.monotonic() < end, name
         time.sleep(0.05)
