@@ -334,7 +334,8 @@ def show(rows):
     for heading in COLUMNS.values():
         table.add_column(heading, justify="right", no_wrap=True)
     for row, figures in rows.items():
-        table.add_row(row, *(str(figures.get(name) or "") for name in COLUMNS))
+        values = [figures.get(name) for name in COLUMNS]
+        table.add_row(row, *("" if value is None else str(value) for value in values))
     Console().print(table)
     Console().print("CPU a page: of all processes, of the crawl's own, of the server's, in ms.")
 
