@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from math import isqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import w3lib.encoding
@@ -304,8 +304,10 @@ def _with_undecodable(parse_warnings: tuple[ParseWarning, ...], replaced: bool) 
 
 
 def _build(utf_8: bytes, url: str | None, encoding: str | None, parse_warnings: tuple[ParseWarning, ...]) -> Page:
-    _refuse_many_attributes(utf_8)
-    body = _without_end(utf_8.replace(b"\x00", b"")).strip()
+    whole = utf_8.replace(b"\x00", b"")
+    scan = _scan_tags(whole)
+    _refuse_many_attributes(whole, scan)
+    body = _without_end(whole, scan.end).strip()
     parser = html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True)
     # This look-up is in C: lxml.html's own, in Python, dominates the time of reaching an element.
     parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=html.HtmlElement))
@@ -314,7 +316,7 @@ def _build(utf_8: bytes, url: str | None, encoding: str | None, parse_warnings: 
         return Page(_read(b"<html></html>", parser), url, encoding, (*parse_warnings, ParseWarning.EMPTY))
     _refuse_large_tree(root, body)
     _close_head(root)
-    if b"shadowroot" in body:
+    if scan.has_templates and b"shadowroot" in body:
         _open_shadow_roots(root)
     # libxml2 stops at 2,048 levels without an error; deeper content is lost.
     last = parser.error_log.last_error
@@ -323,15 +325,35 @@ def _build(utf_8: bytes, url: str | None, encoding: str | None, parse_warnings: 
     return Page(root, url, encoding, parse_warnings)
 
 
-def _refuse_many_attributes(body: bytes) -> None:
+class _TagScan(NamedTuple):
+    """What the bytes of a page say about its tags.
+
+    `squares` is a bound of the sum of the squares of the tags' numbers of attributes; None if it is not known. `end` is
+    the place of the first end tag of the body or the page; -1 if there is none. `has_templates` is False for a page
+    that surely has no template.
+    """
+
+    squares: int | None
+    end: int
+    has_templates: bool
+
+
+def _scan_tags(body: bytes) -> _TagScan:
+    if (compiled := load_compiled("tags")) is not None:
+        return _TagScan(*compiled.scan_tags(body))
+    first = _FIRST_END.search(body)
+    return _TagScan(None, first.start() if first else -1, has_templates=True)
+
+
+def _refuse_many_attributes(body: bytes, scan: _TagScan) -> None:
     """Raise PageError for a page with too many attributes in its tags: building its tree would take long.
 
     The parser itself counts them, without building a tree. The compiled core shows that few pages need that.
     """
     if len(body) <= _FEW_ATTRIBUTES_BYTES:
         return
-    limit, compiled = _MAX_ATTRIBUTES**2, load_compiled("tags")
-    if compiled is not None and (bound := compiled.bound_attributes(body)) is not None and bound <= limit:
+    limit = _MAX_ATTRIBUTES**2
+    if scan.squares is not None and scan.squares <= limit:
         return
     squares = _AttributeSquares()
     _read(body, html.HTMLParser(encoding="utf-8", huge_tree=True, target=squares))
@@ -386,17 +408,8 @@ def _open_shadow_roots(root: html.HtmlElement) -> None:
             template.tag = "div"
 
 
-def _without_end(body: bytes) -> bytes:
-    first = _find_end(body)
+def _without_end(body: bytes, first: int) -> bytes:
     return body if first < 0 else b"".join((memoryview(body)[:first], _END_TAG.sub(b"", body[first:])))
-
-
-def _find_end(body: bytes) -> int:
-    """Return the place of the first end tag of the body or the page; -1 if there is none."""
-    if (compiled := load_compiled("tags")) is not None:
-        return int(compiled.find_end(body))
-    first = _FIRST_END.search(body)
-    return first.start() if first else -1
 
 
 def _read(body: bytes, parser: html.HTMLParser) -> html.HtmlElement | None:

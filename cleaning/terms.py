@@ -91,6 +91,8 @@ _EMOJI = "\u2190-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 _JOINERS = "\u034f\u200c\u200d"
 _DIRECTIONS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _TAGS = "\U000e0000-\U000e007f"  # they spell the region of a flag behind a black flag, and nothing elsewhere
+_MAYBE_INVISIBLE_RUN = re.compile(f"{MAYBE_INVISIBLE.pattern}+")
+# Finds nothing outside of such a run.
 _INVISIBLE_HERE = re.compile(
     # Soft hyphens, word joiners, signs of formulas, byte order marks, anchors of objects.
     "[\u00ad\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffc]"
@@ -133,11 +135,22 @@ def visible_parts(parts: Sequence[str]) -> list[str]:
         # An icon keeps the words at its sides apart.
         return " " + "\0" * (size - 1) if around.isalnum() else "\0" * size
 
-    text = _INVISIBLE_HERE.sub(erased, whole)
+    text = _MAYBE_INVISIBLE_RUN.sub(lambda run: _erase(whole, run, erased), whole)
     if _DIRECTION.search(text) and _RIGHT_TO_LEFT_LETTER.search(text) is None:
         text = _DIRECTION.sub("\0", text)
     ends = list(accumulate(map(len, parts)))
     return [text[end - len(part) : end].replace("\0", "") for part, end in zip(parts, ends, strict=True)]
+
+
+def _erase(text: str, run: re.Match[str], erased: Callable[[re.Match[str]], str]) -> str:
+    """Return a run of characters that may be invisible, with each match of _INVISIBLE_HERE replaced."""
+    pieces: list[str] = []
+    place, end = run.span()
+    while place < end:
+        match = _INVISIBLE_HERE.match(text, place)
+        pieces.append(text[place] if match is None else erased(match))
+        place = place + 1 if match is None else match.end()
+    return "".join(pieces)
 
 
 def bare(text: str) -> str:

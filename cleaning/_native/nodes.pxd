@@ -1,7 +1,7 @@
 """lxml's tree read in C: nodes in reading order, attributes, texts."""
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.string cimport strcmp, strlen, strncmp
+from libc.string cimport strchr, strcmp, strlen, strncmp, strstr
 
 from lxml.includes cimport etreepublic as public
 from lxml.includes.tree cimport (
@@ -59,12 +59,28 @@ cdef inline bint may_be_unseen(xmlNode* node) noexcept:
     while attribute != NULL:
         if attribute.ns == NULL:
             name = <const char*> attribute.name
-            if strcmp(name, b"hidden") == 0 or strcmp(name, b"style") == 0 or strcmp(name, b"aria-hidden") == 0:
+            if strcmp(name, b"hidden") == 0 or strcmp(name, b"aria-hidden") == 0:
                 return True
+            if strcmp(name, b"style") == 0 and attribute.children != NULL:
+                if not is_plain(attribute) or hides(attribute.children.content):
+                    return True
             if strcmp(name, b"class") == 0 and attribute.children != NULL:
                 if not is_plain(attribute) or names_unseen(attribute.children.content):
                     return True
         attribute = attribute.next
+    return False
+
+
+cdef inline bint hides(const unsigned char* cursor) noexcept:
+    """Return True for a style in which UNSEEN_STYLE may find something: `none`, `hidden`, or other letters for them."""
+    while cursor[0]:
+        if cursor[0] > 0x7F:
+            return True
+        if cursor[0] | 0x20 == c"n" and cursor[1] | 0x20 == c"o" and cursor[2] | 0x20 == c"n":
+            return True
+        if cursor[0] | 0x20 == c"h" and cursor[1] | 0x20 == c"i" and cursor[2] | 0x20 == c"d":
+            return True
+        cursor += 1
     return False
 
 
@@ -164,13 +180,16 @@ cdef inline bint is_textless(xmlNode* node) noexcept:
     return name[0] == c"s" and strcmp(name, b"script") == 0 and has_tex(node)
 
 
-cdef inline bint names_ornament(const unsigned char* names) noexcept:
-    """Return True for classes in which `leaves.ORNAMENT_CLASS` finds something."""
+cdef inline bint names_ornament(const unsigned char* names, bint anchors) noexcept:
+    """Return True for classes in which `leaves.ORNAMENT_CLASS` finds something.
+
+    Without `anchors`, what only `leaves._ANCHOR_CLASS` finds does not count.
+    """
     cdef const char* cursor = <const char*> names
     cdef char sign
     while cursor[0]:
         sign = cursor[0]
-        if sign == c"a":
+        if sign == c"a" and anchors:
             if strncmp(cursor, b"anchor", 6) == 0:
                 return True
         elif sign == c"l":
@@ -180,7 +199,7 @@ cdef inline bint names_ornament(const unsigned char* names) noexcept:
                 return True
             if strncmp(cursor, b"ln-num", 6) == 0:
                 return True
-        elif sign == c"h":
+        elif sign == c"h" and anchors:
             if strncmp(cursor, b"headerlink", 10) == 0 or strncmp(cursor, b"hash-link", 9) == 0:
                 return True
         elif sign == c"m":
@@ -191,7 +210,7 @@ cdef inline bint names_ornament(const unsigned char* names) noexcept:
         elif sign == c"g":
             if strncmp(cursor, b"gutter", 6) == 0 or strncmp(cursor, b"google-symbols", 14) == 0:
                 return True
-        elif sign == c"p":
+        elif sign == c"p" and anchors:
             if strncmp(cursor, b"permalink", 9) == 0:
                 return True
         elif sign == c"e" and strncmp(cursor, b"editsection", 11) == 0:
@@ -200,13 +219,34 @@ cdef inline bint names_ornament(const unsigned char* names) noexcept:
     return False
 
 
-cdef inline bint _may_name_ornament(xmlNode* element) noexcept:
+cdef inline bint _may_name_ornament(xmlNode* element, bint anchors) noexcept:
     cdef xmlAttr* names = find_attribute(element, b"class")
     if names == NULL or names.children == NULL:
         return False
     if not is_plain(names) or strcmp(<const char*> names.children.content, b"lang") == 0:
         return True
-    return names_ornament(names.children.content)
+    return names_ornament(names.children.content, anchors)
+
+
+cdef inline bint _may_be_anchor(xmlNode* link) noexcept:
+    """Return False for most links in a heading that do not lead to it."""
+    cdef xmlAttr* address = find_attribute(link, b"href")
+    if address != NULL and address.children != NULL and (
+        not is_plain(address) or strchr(<const char*> address.children.content, c"#") != NULL
+    ):
+        return True
+    return _may_name_ornament(link, True)
+
+
+cdef inline bint _may_name_listing(xmlNode* label) noexcept:
+    """Return False for most labels that are not in a group of listings."""
+    cdef xmlNode* group = label.parent.parent if label.parent != NULL else NULL
+    if group == NULL or group.type != XML_ELEMENT_NODE:
+        return False
+    cdef xmlAttr* names = find_attribute(group, b"class")
+    if names == NULL or names.children == NULL:
+        return False
+    return not is_plain(names) or strstr(<const char*> names.children.content, b"code-group") != NULL
 
 
 cdef inline bint is_in_heading(xmlNode* element, int levels) noexcept:
@@ -224,13 +264,13 @@ cdef inline bint may_be_ornament(xmlNode* element, int heading_levels) noexcept:
     """Return False for most elements that are no ornaments; for the others, ask `leaves.is_ornament`."""
     cdef const char* name = <const char*> element.name
     if name[0] == c"a" and name[1] == 0:
-        if element.properties != NULL and is_in_heading(element, heading_levels):
+        if element.properties != NULL and is_in_heading(element, heading_levels) and _may_be_anchor(element):
             return True
     elif name[0] == c"m" or name[0] == c"v":
         if strcmp(name, b"mat-icon") == 0 or strcmp(name, b"md-icon") == 0 or strcmp(name, b"v-icon") == 0:
             return True
     elif strcmp(name, b"label") == 0:
-        return True
+        return _may_name_listing(element)
     if name[0] == c"i" or name[0] == c"e" or name[0] == c"b" or name[0] == c"a":
         if name[1] != 0 and strcmp(name, b"em") != 0:
             return False
@@ -238,4 +278,4 @@ cdef inline bint may_be_ornament(xmlNode* element, int heading_levels) noexcept:
         strcmp(name, b"div") != 0 and strcmp(name, b"pre") != 0
     ):
         return False
-    return element.properties != NULL and _may_name_ornament(element)
+    return element.properties != NULL and _may_name_ornament(element, name[0] == c"s")

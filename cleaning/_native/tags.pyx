@@ -47,45 +47,51 @@ cdef inline const unsigned char* _after_character(const unsigned char* cursor, c
     return cursor + size
 
 
-def find_end(bytes body):
-    """Return the place of the first end tag of `body` or `html`, in small letters or capitals; -1 if there is none."""
+def scan_tags(bytes body):
+    """Return what `parse.TagScan` says of a body: a bound of squares, the first end, and whether there are templates.
+
+    Each `<` before a letter counts as the beginning of a tag, in scripts, comments and quoted values too: the bound
+    does not depend on which of them a parser takes for a tag. It is None if finding it takes long.
+    """
     cdef const unsigned char* start = body
     cdef const unsigned char* end = start + len(body)
     cdef const unsigned char* cursor = start
-    while True:
-        cursor = <const unsigned char*> memchr(cursor, b"<", end - cursor)
-        if cursor == NULL or end - cursor < 6:
-            return -1
-        if cursor[1] == b"/" and (
-            memcmp(cursor + 2, b"body", 4) == 0 or memcmp(cursor + 2, b"html", 4) == 0
-            or memcmp(cursor + 2, b"BODY", 4) == 0 or memcmp(cursor + 2, b"HTML", 4) == 0
-        ):
-            return cursor - start
-        cursor += 1
-
-
-def bound_attributes(bytes body):
-    """Return a bound of the sum of the squares of the tags' numbers of attributes; None if finding it takes long.
-
-    Each `<` before a letter counts as the beginning of a tag, in scripts, comments and quoted values too: the bound
-    does not depend on which of them a parser takes for a tag.
-    """
-    cdef const unsigned char* cursor = body
-    cdef const unsigned char* end = cursor + len(body)
     cdef const unsigned char* stop
-    cdef Py_ssize_t most = MOST_READS * len(body), read = 0
+    cdef Py_ssize_t most = MOST_READS * len(body), read = 0, first_end = -1
     cdef long long squares = 0, count
+    cdef bint has_templates = False
     while True:
         cursor = <const unsigned char*> memchr(cursor, b"<", end - cursor)
         if cursor == NULL or cursor + 1 >= end:
-            return squares
+            return None if read > most else squares, first_end, has_templates
         cursor += 1
         if b"a" <= (cursor[0] | 32) <= b"z":
-            stop = _end_of_tag(cursor, end, &count)
-            squares += count * count
-            read += stop - cursor
-            if read > most:
-                return None
+            has_templates = has_templates or _is_template(cursor, end)
+            if read <= most:
+                stop = _end_of_tag(cursor, end, &count)
+                squares += count * count
+                read += stop - cursor
+        elif cursor[0] == b"/" and first_end < 0 and _is_end(cursor + 1, end):
+            first_end = cursor - 1 - start
+
+
+cdef inline bint _is_end(const unsigned char* name, const unsigned char* end) noexcept nogil:
+    """Return True for the name of `body` or `html`, in small letters or capitals, or for a longer name."""
+    return end - name >= 4 and (
+        memcmp(name, b"body", 4) == 0 or memcmp(name, b"html", 4) == 0
+        or memcmp(name, b"BODY", 4) == 0 or memcmp(name, b"HTML", 4) == 0
+    )
+
+
+cdef inline bint _is_template(const unsigned char* name, const unsigned char* end) noexcept nogil:
+    cdef const unsigned char* wanted = b"template"
+    cdef Py_ssize_t index
+    if end - name < 8:
+        return False
+    for index in range(8):
+        if name[index] | 32 != wanted[index]:
+            return False
+    return True
 
 
 cdef inline bint _is_space(unsigned char byte) noexcept nogil:

@@ -142,7 +142,9 @@ def _complete_openers(table: LeafTable, scores: np.ndarray, kept: np.ndarray) ->
     begin, end = table.first + 1, table.last
     total = of_all[end] - of_all[begin]
     whole = (total >= _MIN_OPENED_WORDS) & (of_kept[end] - of_kept[begin] >= _OPENED_SHARE * total)
-    beside = Counter(_kind_of(table, number) for number in np.flatnonzero(whole).tolist())
+    parents = {int(table.parent[number]) for _, number in opened}
+    near = (number for number in np.flatnonzero(whole).tolist() if table.parent[number] in parents)
+    beside = Counter(_kind_of(table, number) for number in near)
     for index, number in opened:
         if whole[number] and beside[_kind_of(table, number)] > 1:
             completed[index] = True

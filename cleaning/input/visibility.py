@@ -43,20 +43,20 @@ def unseen_level(tag: str, attributes: Mapping[str, str]) -> int:
     """Return the level of an inline element by its tag and attributes."""
     hidden = attributes.get("hidden")
     style = attributes.get("style")
-    muted = attributes.get("aria-hidden")
+    is_muted = attributes.get("aria-hidden") == "true"
     classes = attributes.get("class", "")[:_MAX_NAME_CHARS]
-    names = f"{tag} {classes} {attributes.get('id', '')[:_MAX_NAME_CHARS]}"
     is_unseen = (hidden is not None and hidden.lower() != "until-found") or (
         style is not None and UNSEEN_STYLE.search(style[:_MAX_NAME_CHARS]) is not None
     )
     for_readers = classes and _READERS_ONLY.search(classes) and not _READERS_TOO.search(classes)
+    if not (is_unseen or for_readers or is_muted):
+        return SHOWN
+    names = f"{tag} {classes} {attributes.get('id', '')[:_MAX_NAME_CHARS]}"
     if _FORMULA.search(names):
         return SHOWN
     if is_unseen:
         return SHOWN if _OPENS.search(names) else HIDDEN
-    if for_readers:
-        return HIDDEN
-    return _MUTED if muted == "true" else SHOWN
+    return HIDDEN if for_readers else _MUTED
 
 
 def may_be_unseen(attributes: Mapping[str, str]) -> bool:

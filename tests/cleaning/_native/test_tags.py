@@ -29,7 +29,7 @@ def squares_of(body):
 @settings.get_profile("kernel")
 @given(st.lists(st.sampled_from(PARTS), max_size=60).map(lambda parts: "".join(parts).encode()))
 def test_the_parser_never_finds_more(body):
-    bound = tags.bound_attributes(body)
+    bound, _, _ = tags.scan_tags(body)
     assert bound is None or bound >= squares_of(body)
 
 
@@ -49,13 +49,13 @@ def test_the_parser_never_finds_more(body):
     ],
 )
 def test_the_bound_of_simple_pages_is_exact(body, bound):
-    assert tags.bound_attributes(body) == bound
+    assert tags.scan_tags(body)[0] == bound
     assert squares_of(body) in {bound, 0}  # a tag that does not end is none
 
 
 def test_tags_within_tags_are_not_read_for_ever():
-    assert tags.bound_attributes(b"<a " * 100_000) is None
-    assert tags.bound_attributes(b"<p title='" + b"<a b>" * 10_000 + b"'>") == 10_001
+    assert tags.scan_tags(b"<a " * 100_000 + b"</body><template>") == (None, 300_000, True)
+    assert tags.scan_tags(b"<p title='" + b"<a b>" * 10_000 + b"'>") == (10_001, -1, False)
 
 
 def replacement_in(body):
@@ -97,4 +97,13 @@ def test_every_second_byte_of_utf_8_is_judged_as_python_does(first):
 def test_the_end_of_a_page_is_found(parts):
     body = "".join(parts).encode()
     match = _FIRST_END.search(body)
-    assert tags.find_end(body) == (match.start() if match else -1)
+    assert tags.scan_tags(body)[1] == (match.start() if match else -1)
+
+
+@pytest.mark.parametrize("body", [b"<template", b"<b><TEMPLATE shadowrootmode=open>", b"<i title='<Template>'>"])
+def test_templates_are_found(body):
+    assert tags.scan_tags(body)[2]
+
+
+def test_a_page_with_the_word_has_no_template():
+    assert not tags.scan_tags(b"<p>template</template>< template><templat")[2]
