@@ -233,7 +233,8 @@ class _Walk:
         start, stack, skipped = self._start, self._stack, self._skipped
         root = Node(start, start.tag, None, Kind.PARAGRAPH)
         path = start.getroottree().getpath(start)
-        self._text(start.text, start, SHOWN)
+        if start.text:
+            self._text(start.text, start, SHOWN)
         stack.append(_Open(start, root, 0, (start.tag, 1, 1), path, iter(start), {}))
         while stack:
             outer = stack[-1]
@@ -245,7 +246,8 @@ class _Walk:
                     if tag not in skipped and not is_ornament(child):
                         self._open(child, tag, outer)
                         break
-                self._text(child.tail, outer.element, outer.level)
+                if child.tail:
+                    self._text(child.tail, outer.element, outer.level)
             else:
                 self._close(outer)
                 stack.pop()
@@ -260,8 +262,9 @@ class _Walk:
             self._cut(block)
         else:
             self._inline(element, tag)
-            level = outer.level or (unseen_level(tag, element.attrib) if may_be_unseen(element.attrib) else SHOWN)
-        self._text(element.text, element, level)
+            level = outer.level or (unseen_level(tag, element.attrib) if may_be_unseen(element) else SHOWN)
+        if element.text:
+            self._text(element.text, element, level)
         step = tag, outer.numbers[tag], outer.index
         self._stack.append(_Open(element, node, block, step, None, iter(element), {}, level))
 
@@ -279,11 +282,11 @@ class _Walk:
             self._cut(left.block)
         elif left.step[0] == "a":
             self._link = self._links.pop()
-        if element is not self._start:
+        if element is not self._start and element.tail:
             self._text(element.tail, self._stack[-2].element, self._stack[-2].level)
 
-    def _text(self, text: str | None, element: HtmlElement, level: int) -> None:
-        if text and (self._gathered.pieces or not text.isspace()):
+    def _text(self, text: str, element: HtmlElement, level: int) -> None:
+        if self._gathered.pieces or not text.isspace():
             self._gathered.pieces.append(Piece(text, element, self._link))
             self._gathered.levels.append(level)
 
@@ -319,10 +322,11 @@ class _Walk:
 
 def _visible_pieces(pieces: list[Piece]) -> list[Piece]:
     """Return the text nodes of a leaf without invisible characters; one may become empty."""
-    if not any(not piece.text.isascii() and MAYBE_INVISIBLE.search(piece.text) for piece in pieces):
+    texts = [piece.text for piece in pieces]
+    whole = "".join(texts)
+    if whole.isascii() or MAYBE_INVISIBLE.search(whole) is None:
         return pieces
-    texts = visible_parts([piece.text for piece in pieces])
-    return [piece._replace(text=text) for piece, text in zip(pieces, texts, strict=True)]
+    return [piece._replace(text=text) for piece, text in zip(pieces, visible_parts(texts), strict=True)]
 
 
 def _shown_pieces(pieces: list[Piece], levels: list[int]) -> list[Piece]:
@@ -346,12 +350,18 @@ def is_ornament(element: HtmlElement) -> bool:
     numbers of a listing, and the labels of its languages.
     """
     test = _ORNAMENT_TESTS.get(element.tag)
-    return test is not None and test(element, element.get("class") or "")
+    if test is None:
+        return False
+    names = element.get("class") or ""
+    return (names != "" or test in _CLASSLESS_TESTS) and test(element, names)
 
 
 def _is_ornamental_link(link: HtmlElement, names: str) -> bool:
-    heading = _heading_around(link)
-    return (heading is not None and _is_anchor(link, names, heading)) or _is_inline_ornament(link, names)
+    if "#" in (link.get("href") or "") or _ANCHOR_CLASS.search(names):  # few links
+        heading = _heading_around(link)
+        if heading is not None and _is_anchor(link, names, heading):
+            return True
+    return _is_inline_ornament(link, names)
 
 
 def _is_ornamental_span(span: HtmlElement, names: str) -> bool:
@@ -413,7 +423,12 @@ def _shown_text(element: HtmlElement) -> str:
 
 def _heading_around(element: HtmlElement) -> HtmlElement | None:
     """Return the heading that an element is in, up to a few levels above it; None otherwise."""
-    return next((outer for outer in islice(element.iterancestors(), HEADING_LEVELS) if outer.tag in HEADING_TAGS), None)
+    outer = element.getparent()
+    for _ in range(HEADING_LEVELS):
+        if outer is None or outer.tag in HEADING_TAGS:
+            return outer
+        outer = outer.getparent()
+    return None
 
 
 def _is_in_code(element: HtmlElement) -> bool:
@@ -428,6 +443,8 @@ _ORNAMENT_TESTS: Mapping[str, Callable[[HtmlElement, str], bool]] = {
     **dict.fromkeys(("td", "div", "pre"), _is_gutter),
     "label": _names_listing,
 }
+_CLASSLESS_TESTS = frozenset({_is_ornamental_link, _is_icon, _names_listing})
+"""The tests that an element without a class may pass."""
 
 
 class ElementPaths:

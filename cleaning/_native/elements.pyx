@@ -11,6 +11,7 @@ from lxml.includes.tree cimport (
 )
 
 from cleaning._native.fit cimport compiled_lxml, compiled_sizes
+from cleaning._native.memory cimport prefetch
 from cleaning._native.nodes cimport find_attribute, is_plain, is_text, value_in
 
 from cleaning._native import check_reading, check_structures
@@ -60,6 +61,8 @@ def find_elements(_Element root not None):
     cdef int tag
     lists[_ABBR] = lists[_TIME]
     while node != NULL:
+        prefetch(node.children)  # most of the pass waits for memory
+        prefetch(node.next)
         if node.type == XML_ELEMENT_NODE:
             if node.ns == NULL:
                 tag = _read_tag(node)

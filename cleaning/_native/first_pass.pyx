@@ -11,7 +11,7 @@ from lxml.includes.etreepublic cimport _Element, elementFactory, import_lxml__et
 from lxml.includes.tree cimport XML_ELEMENT_NODE, xmlNode
 
 from cleaning._native.fit cimport compiled_lxml, compiled_sizes
-from cleaning._native.memory cimport grown
+from cleaning._native.memory cimport grown, prefetch
 from cleaning._native.nodes cimport (
     after, decoded, following, is_element_like, is_text, may_be_ornament, value_of,
 )
@@ -26,16 +26,6 @@ from cleaning.structure.reader import CONTAINERS, FORMATS, STATED, TABLE_PARTS
 import_lxml__etree()
 
 check_structures(compiled_sizes(), compiled_lxml())
-
-cdef extern from *:
-    """
-    #ifdef __GNUC__
-    #define blocksieve_prefetch(place) __builtin_prefetch(place)
-    #else
-    #define blocksieve_prefetch(place) ((void) (place))
-    #endif
-    """
-    void prefetch "blocksieve_prefetch" (const void* place) noexcept
 
 cdef int _MAX_PATH_LEVELS = MAX_PATH_LEVELS
 cdef int _HEADING_LEVELS = HEADING_LEVELS

@@ -17,7 +17,7 @@ from lxml.includes.tree cimport (
 )
 
 from cleaning._native.fit cimport compiled_lxml, compiled_sizes
-from cleaning._native.memory cimport grown
+from cleaning._native.memory cimport grown, prefetch
 from cleaning._native.nodes cimport (
     find_attribute, is_element_like, may_be_ornament, unseen_level_of, value_in,
 )
@@ -38,7 +38,8 @@ from cleaning.leaf_table import (
 )
 from cleaning.leaves import (
     BLOCK_TAGS, HEADING_LEVELS, IMAGE_TENTHS, MAX_PATH_LEVELS, NEVER_CONTENT, ORNAMENT_CLASS, PRIORITY_TENTHS,
-    _KINDS as KINDS, _KIND_ENDS as KIND_ENDS, _OWN_KIND_ONLY as OWN_KIND_ONLY, _PATH_NAME as PATH_NAME,
+    _ANCHOR_CLASS as ANCHOR_CLASS, _KINDS as KINDS, _KIND_ENDS as KIND_ENDS, _LISTINGS_CLASS as LISTINGS_CLASS,
+    _OWN_KIND_ONLY as OWN_KIND_ONLY, _PATH_NAME as PATH_NAME,
     _SHELL_WORDS as SHELL_WORDS, body_of, is_ornament, walk,
 )
 from cleaning.terms import tidy_code, visible_parts
@@ -68,6 +69,10 @@ if ORNAMENT_CLASS.pattern != (
     "|line-num|ln-num"
 ):
     raise ImportError(f"the module is compiled for other classes of ornaments than {ORNAMENT_CLASS.pattern}")
+if ANCHOR_CLASS.pattern != "anchor|permalink|headerlink|hash-link" or "code-group" not in LISTINGS_CLASS.pattern:
+    raise ImportError(f"the module is compiled for other classes than {ANCHOR_CLASS.pattern}, {LISTINGS_CLASS.pattern}")
+if UNSEEN_STYLE.pattern != r"display\s*:\s*none|visibility\s*:\s*hidden":
+    raise ImportError(f"the module is compiled for other styles than {UNSEEN_STYLE.pattern}")
 cdef object _PARAGRAPH = Kind.PARAGRAPH
 cdef object _CODE = Kind.CODE
 cdef tuple _BLOCK_FIELDS = tuple(Block.__dataclass_fields__)
@@ -94,12 +99,21 @@ def make_decisions(list blocks, list scores, list reasons):
     ]
 
 
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(void*)
+
+
 cdef object _frozen(object new, tuple fields, tuple values):
-    """Set the fields of a frozen dataclass: five times as fast as its constructor, which sets them through Python."""
+    """Set the fields of a frozen dataclass: five times as fast as its constructor, which sets them through Python.
+
+    The garbage collector need not visit the hundreds of instances of a page: the values are texts, numbers, members of
+    enums and other such instances, so none can lead back to the instance.
+    """
     cdef object instance = new
     cdef Py_ssize_t index
     for index in range(len(fields)):
         PyObject_GenericSetAttr(instance, fields[index], values[index])
+    PyObject_GC_UnTrack(<PyObject*> instance)
     return instance
 
 
@@ -531,7 +545,10 @@ cdef class _Walk:
             child = frame.next
             if child == NULL:
                 self._close()
-            elif child.type != XML_ELEMENT_NODE:
+                continue
+            prefetch(child.children)
+            prefetch(child.next)
+            if child.type != XML_ELEMENT_NODE:
                 self._move_past(child)
             else:
                 tag = self._tag(child)

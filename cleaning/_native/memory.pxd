@@ -1,6 +1,16 @@
-"""C arrays that grow."""
+"""C arrays that grow, and memory that is loaded ahead."""
 
 from cpython.mem cimport PyMem_Realloc
+
+cdef extern from *:
+    """
+    #ifdef __GNUC__
+    #define blocksieve_prefetch(place) __builtin_prefetch(place)
+    #else
+    #define blocksieve_prefetch(place) ((void) (place))
+    #endif
+    """
+    void prefetch "blocksieve_prefetch" (const void* place) noexcept
 
 
 cdef inline void* grown(void* items, Py_ssize_t* capacity, Py_ssize_t needed, size_t width) except NULL:

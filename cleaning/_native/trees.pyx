@@ -78,50 +78,67 @@ cdef class Forest:
         PyMem_Free(self.folded)
         PyMem_Free(self.ends)
 
-    def sums(self, rows):
-        """Return the sums of the trees (n x outputs, float64) for n rows of features (float32)."""
-        cdef Py_ssize_t tree, row, begin, end, size = len(rows), width, output
-        cdef int32_t root
+    def sums(self, rows, indexes=None):
+        """Return the sums of the trees (n x outputs, float64) for n rows of features (float32).
+
+        With `indexes` (n), only these of the rows count.
+        """
+        cdef const float[:, ::1] table = numpy.ascontiguousarray(rows, numpy.float32)
+        cdef const Py_ssize_t[::1] chosen = numpy.arange(len(rows)) if indexes is None else indexes
+        cdef Py_ssize_t row, size = len(chosen)
         totals = numpy.zeros((size, self.outputs))
         if not size or not len(self.roots):
             return totals
-        cdef const float[:, ::1] table = numpy.ascontiguousarray(rows, numpy.float32)
-        cdef double[:, ::1] sums = totals
-        width = table.shape[1]
-        if width < max(self.features, 1):
-            raise ValueError(f"the trees ask for {self.features} features; the rows have {width}")
-        self._fold(table)
+        if table.shape[1] < max(self.features, 1):
+            raise ValueError(f"the trees ask for {self.features} features; the rows have {table.shape[1]}")
+        cdef const float** starts = <const float**> PyMem_Malloc(size * sizeof(float*))
+        if starts == NULL:
+            raise MemoryError
+        try:
+            for row in range(size):
+                if not 0 <= chosen[row] < table.shape[0]:
+                    raise IndexError(f"row {chosen[row]} of {table.shape[0]}")
+                starts[row] = &table[chosen[row], 0]
+            self._fold(starts, size)
+            self._add_trees(starts, size, totals)
+        finally:
+            PyMem_Free(starts)
+        return totals
+
+    cdef int _add_trees(self, const float** rows, Py_ssize_t size, double[:, ::1] sums) except -1:
+        cdef Py_ssize_t tree, row, begin, end, output
+        cdef int32_t root
         for begin in range(0, size, TILE):
             end = min(begin + TILE, size)
             for tree in range(len(self.roots)):
                 output, root = tree % self.outputs, self.ends[self.roots[tree]]
                 row = begin
                 while row + TOGETHER <= end:
-                    self._add_some(&table[row, 0], width, root, &sums[row, output])
+                    self._add_some(rows + row, root, &sums[row, output])
                     row += TOGETHER
                 while row < end:
-                    sums[row, output] += self._one(&table[row, 0], root)
+                    sums[row, output] += self._one(rows[row], root)
                     row += 1
-        return totals
+        return 0
 
-    cdef int _fold(self, const float[:, ::1] table) except -1:
+    cdef int _fold(self, const float** rows, Py_ssize_t size) except -1:
         """Answer the questions about features that are equal in all rows: many tell of the page as a whole."""
         cdef Py_ssize_t row, number
         cdef Node node
-        cdef unsigned char[::1] differ = numpy.zeros(table.shape[1], numpy.uint8)
-        for row in range(1, table.shape[0]):
-            _add_differences(&table[0, 0], &table[row, 0], self.features, &differ[0])
+        cdef unsigned char[::1] differ = numpy.zeros(max(self.features, 1), numpy.uint8)
+        for row in range(1, size):
+            _add_differences(rows[0], rows[row], self.features, &differ[0])
         for number in range(self.asking - 1, -1, -1):
             node = self.nodes[number]
-            if differ[node.feature] or table.shape[0] == 1:
+            if differ[node.feature] or size == 1:
                 self.folded[number].threshold, self.folded[number].feature = node.threshold, node.feature
                 self.folded[number].to[0], self.folded[number].to[1] = self.ends[node.to[0]], self.ends[node.to[1]]
                 self.ends[number] = number
             else:
-                self.ends[number] = self.ends[node.to[table[0, node.feature] > node.threshold]]
+                self.ends[number] = self.ends[node.to[rows[0][node.feature] > node.threshold]]
         return 0
 
-    cdef void _add_some(self, const float* rows, Py_ssize_t width, int32_t root, double* sums) noexcept nogil:
+    cdef void _add_some(self, const float** rows, int32_t root, double* sums) noexcept nogil:
         cdef int32_t reached[TOGETHER]
         cdef const Node* node
         cdef int32_t first = root
@@ -133,7 +150,7 @@ cdef class Forest:
             first = self.asking
             for number in range(TOGETHER):
                 node = &self.folded[reached[number]]
-                reached[number] = node.to[rows[number * width + node.feature] > node.threshold]
+                reached[number] = node.to[rows[number][node.feature] > node.threshold]
                 first = min(first, reached[number])
         for number in range(TOGETHER):
             sums[number * self.outputs] += self.values[reached[number] - self.asking]

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc
 from libc.string cimport memcmp, memcpy, memset
 
-from cleaning._native.memory cimport grown
+from cleaning._native.memory cimport grown, prefetch
 from cleaning._native.porter cimport stem_letters
 from cleaning._native.simhash cimport MAX_TERMS, Sequence, add_pair_sums, place_arrays, sequence_bytes, weighted_bits
 from cleaning._native.texts cimport copy_text, make_text
@@ -402,6 +402,27 @@ cdef class _WordTable:
             sums.sum += score
             sums.count += 1
 
+    cdef void load(self, _WordBuffer buffer) noexcept:
+        """Load what `find` reads for each single word: the processor waits for all of it at once."""
+        cdef Py_ssize_t index, number
+        cdef uint64_t hash
+        if self.slots == NULL:
+            return
+        for index in range(buffer.count):
+            prefetch(&self.slots[buffer.words[index].hash & self.mask])
+        for index in range(buffer.count):
+            number = self._likely_entry(buffer.words[index].hash)
+            if number >= 0:
+                prefetch(&self.entries[number])
+        for index in range(buffer.count):
+            number = self._likely_entry(buffer.words[index].hash)
+            if number >= 0:
+                prefetch(self.letters + self.entries[number].start)
+
+    cdef inline Py_ssize_t _likely_entry(self, uint64_t hash) noexcept:
+        cdef uint64_t slot = self.slots[hash & self.mask]
+        return _entry_of(slot) if (slot ^ hash) & _UPPER_HALF == 0 else -1
+
     cdef uint64_t _slot(self, const uint32_t* word, Py_ssize_t size, uint64_t hash) noexcept:
         """Return the slot of a word; the free slot for it if it is not in the table."""
         cdef uint64_t slot = hash & self.mask
@@ -530,6 +551,7 @@ cdef class ScoredWords:
         cdef double[LEAST_SCORES] least  # ascending
         cdef double score, greatest = -INFINITY, total = 0.0
         cdef Py_ssize_t index, number, free, kept = 0, count = 0
+        self.of_any.load(buffer)
         self.of_any.serial += 1
         for index in range(buffer.count):
             number = self.of_any.find(buffer, index, index)
@@ -557,6 +579,7 @@ cdef class ScoredWords:
         """Score all words. If `pairs`, the first word is a tag, and the pairs of neighbours after it count, too."""
         cdef Sums sums = Sums(INFINITY, -INFINITY, 0.0, 0)
         cdef Py_ssize_t index
+        table.load(buffer)
         table.serial += 1
         for index in range(buffer.count):
             table.add_score(buffer, index, index, &sums)

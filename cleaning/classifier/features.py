@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -82,6 +83,7 @@ FIRST_STAGE_NAMES = [name for names in FEATURE_GROUPS.values() for name in names
 BLOCK_COLUMNS = FIRST_STAGE_NAMES.index("body_share")  # number of the first columns, which need the leaf table alone
 HINT_COLUMNS = BLOCK_COLUMNS + len(FEATURE_GROUPS["evidence"])  # number of the columns before the hints
 PAGE_FEATURE_NAMES = [name for group in ("page", "address", "types") for name in FEATURE_GROUPS[group]]
+PAGE_COLUMNS = slice(len(FIRST_STAGE_NAMES) - len(PAGE_FEATURE_NAMES), len(FIRST_STAGE_NAMES))
 NEIGHBOUR_STEPS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
 NEIGHBOUR_REACHES = (3, 8, 25)
 SURE_SCORE, _LIKELY_SCORE = 0.8, 0.5
@@ -113,7 +115,8 @@ VOCABULARY_NAMES = [
 class FirstStage:
     """The first stage's features of a page's blocks (n x len(FIRST_STAGE_NAMES), float32), and what is behind them.
 
-    `word_sums` are the scores of the texts' words (`Lexicon.texts`, 5 x n).
+    `rows` may have more columns, which are not filled. `word_sums` are the scores of the texts' words
+    (`Lexicon.texts`, 5 x n).
     """
 
     rows: np.ndarray
@@ -124,14 +127,14 @@ class FirstStage:
     @property
     def page(self) -> np.ndarray:
         """The features of the page as a whole (PAGE_FEATURE_NAMES)."""
-        return self.rows[0, -len(PAGE_FEATURE_NAMES) :]
+        return self.rows[0, PAGE_COLUMNS]
 
 
-def read_first_stage(table: LeafTable, signals: PageSignals, lexicon: Lexicon) -> FirstStage:
-    """Return the first stage's features of a page with blocks."""
+def read_first_stage(table: LeafTable, signals: PageSignals, lexicon: Lexicon, *, more: int = 0) -> FirstStage:
+    """Return the first stage's features of a page with blocks; the rows have room for `more` columns."""
     totals = PageTotals(table)
     module = load_compiled("features")
-    rows = np.empty((totals.size, len(FIRST_STAGE_NAMES)), np.float32)
+    rows = np.empty((totals.size, len(FIRST_STAGE_NAMES) + more), np.float32)
     of_texts, word_sums = lexicon.texts(totals.texts)
     words = LexiconScores(
         lexicon.elements(table.tags, table.node_tokens), lexicon.inlines(table.inline_tokens), of_texts
@@ -143,10 +146,8 @@ def read_first_stage(table: LeafTable, signals: PageSignals, lexicon: Lexicon) -
     hints = read_page_hints(table)
     fill_hints = pure_fill_hints if module is None else module.fill_hints
     fill_hints(rows, totals, hints)
-    rows[:, -len(PAGE_FEATURE_NAMES) - 1] = _beside_prose(totals, rows)
-    rows[:, -len(PAGE_FEATURE_NAMES) :] = np.array(
-        _page_columns(totals) + _address_columns(signals) + signals.families, np.float64
-    )
+    rows[:, PAGE_COLUMNS.start - 1] = _beside_prose(totals, rows)
+    rows[:, PAGE_COLUMNS] = np.array(_page_columns(totals) + _address_columns(signals) + signals.families, np.float64)
     return FirstStage(rows, totals, word_sums, hints)
 
 
@@ -217,17 +218,20 @@ def pure_group_similar(table: LeafTable) -> SimilarityGroups:
     for parent, tag in zip(parents, table.tags, strict=True):
         depths.append(depths[parent] + 1 if parent >= 0 else 0)
         paths.append(known.setdefault((paths[parent] if parent >= 0 else -1, tag), len(known)))
-    first_tokens = (tokens.partition(" ")[0] for tokens in table.node_tokens)
-    keys = list(zip(parents, table.tags, first_tokens, strict=True))
-    times = Counter(keys)
-    exact = _numbered(zip(table.tags, table.node_tokens, strict=True))
-    pairs = [(exact[max(parent, 0)], own) for parent, own in zip(parents, exact, strict=True)]
+    # Many elements of a page are equal: their tokens are read once.
+    distinct = dict.fromkeys(zip(table.tags, table.node_tokens, strict=True))
+    number_by_key = dict(zip(distinct, count(), strict=False))
+    exact = [number_by_key[key] for key in zip(table.tags, table.node_tokens, strict=True)]
+    starts = _numbered((tag, tokens.partition(" ")[0]) for tag, tokens in distinct)
+    shapes = _numbered((tag, without_digits(tokens)) for tag, tokens in distinct)
+    siblings = [(parent, starts[own]) for parent, own in zip(parents, exact, strict=True)]
+    times = Counter(siblings)
     numbers = table.node.tolist()
     return SimilarityGroups(
         np.array(depths, np.int32),
-        np.array([times[key] for key in keys], np.int32),
-        np.array(_numbered(zip(table.tags, map(without_digits, table.node_tokens), strict=True)), np.int32),
-        np.array(_numbered(pairs[number] for number in numbers), np.int32),
+        np.array([times[sibling] for sibling in siblings], np.int32),
+        np.array(shapes, np.int32)[exact],
+        np.array(_numbered((exact[max(parents[number], 0)], exact[number]) for number in numbers), np.int32),
         np.array(_numbered(paths[number] for number in numbers), np.int32),
     )
 

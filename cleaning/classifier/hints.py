@@ -107,20 +107,27 @@ def read_page_hints(table: LeafTable) -> PageHints:
 
 def spread_hints(parent: np.ndarray, hints: Hints) -> HintsAround:
     """Return the hints around each element, given the numbers of their parents (m, int32)."""
-    levels = np.zeros((len(parent), len(HINT_REASONS)), np.uint8)
-    entries = np.zeros((len(parent), len(HINT_REASONS)), np.uint8)
-    surest = np.full(len(parent), -1, np.int32)
     rows = {number: hint for number, *hint in zip(*(column.tolist() for column in hints), strict=True)}
+    # An element without a hint has the levels and entries of the one around it: they stand once.
+    levels, entries = [[0] * len(HINT_REASONS)], [[0] * len(HINT_REASONS)]
+    places: list[int] = []
+    surest: list[int] = []
     for number, outer in enumerate(parent.tolist()):
-        if outer >= 0:
-            levels[number], entries[number], surest[number] = levels[outer], entries[outer], surest[outer]
+        place, best = (places[outer], surest[outer]) if outer >= 0 else (0, -1)
         if number in rows:
             code, level, count = rows[number]
-            levels[number, code] = max(levels[number, code], level)
-            entries[number, code] = min(_MOST_ENTRIES, int(entries[number, code]) + count)
-            if surest[number] < 0 or rows[int(surest[number])][1] < level:
-                surest[number] = number
-    return HintsAround(levels, entries, surest)
+            levels.append(levels[place].copy())
+            entries.append(entries[place].copy())
+            place = len(levels) - 1
+            levels[place][code] = max(levels[place][code], level)
+            entries[place][code] = min(_MOST_ENTRIES, entries[place][code] + count)
+            if best < 0 or rows[best][1] < level:
+                best = number
+        places.append(place)
+        surest.append(best)
+    return HintsAround(
+        np.array(levels, np.uint8)[places], np.array(entries, np.uint8)[places], np.array(surest, np.int32)
+    )
 
 
 def count_alike(table: LeafTable, hints: Hints) -> np.ndarray:

@@ -116,10 +116,9 @@ class Lexicon:
         """Return the scores of a text's words."""
         scores = _any_scores(self)
         words = set(tokenise(text[:_MAX_TEXT_CHARS]))
-        known = scores.keys() & words
         if "0" in scores and any(map(str.isdigit, words)):
-            known.add("0")
-        ordered = sorted([scores[word] for word in known])
+            words.add("0")
+        ordered = sorted([score for score in map(scores.get, words) if score is not None])
         if not ordered:
             return _NO_TEXT_SCORES
         few = ordered[:_LEAST_WORDS]

@@ -37,6 +37,12 @@ if TYPE_CHECKING:
 _MODEL_FORMAT = 3
 # A block whose first score is lower keeps that score: the second stage neither learns from it nor reads it.
 DOUBTFUL_SCORE = 0.02
+# The columns of a row after those of the first stage's features: the page types, which both stages read, and the two
+# groups that only the second one reads.
+_TYPES = slice(len(FIRST_STAGE_NAMES), len(FIRST_STAGE_NAMES) + len(PAGE_TYPES))
+_VOCABULARY = slice(_TYPES.stop, _TYPES.stop + len(VOCABULARY_NAMES))
+_NEIGHBOURS = slice(_VOCABULARY.stop, _VOCABULARY.stop + len(NEIGHBOUR_NAMES))
+_MORE_COLUMNS = _NEIGHBOURS.stop - _TYPES.start
 # Rows in one step of numpy: the columns of a step stay in the processor's cache.
 _ROWS_AT_ONCE = 512
 
@@ -69,19 +75,17 @@ class Model:
 
     def predict(self, table: LeafTable, signals: PageSignals) -> Prediction:
         """Return the prediction for a page with blocks."""
-        first_stage = read_first_stage(table, signals, self.lexicon)
+        first_stage = read_first_stage(table, signals, self.lexicon, more=_MORE_COLUMNS)
+        rows = first_stage.rows  # of both stages
         shares = self.type_shares(first_stage.page, page_type_words(table, signals))
         likeliest = int(shares.argmax())
-        rows = np.empty((len(table.blocks), len(FIRST_STAGE_NAMES) + len(shares)), np.float32)
-        rows[:, : -len(shares)], rows[:, -len(shares) :] = first_stage.rows, shares
+        rows[:, _TYPES] = shares
         first_scores = probabilities(self.first.sums(rows))[:, 0]
         doubtful = np.flatnonzero(first_scores >= DOUBTFUL_SCORE)
-        words = read_vocabulary(first_stage)
-        neighbours = read_neighbours(first_stage.totals, first_scores)
+        rows[:, _VOCABULARY] = read_vocabulary(first_stage)
+        rows[:, _NEIGHBOURS] = read_neighbours(first_stage.totals, first_scores)
         scores = first_scores.copy()
-        scores[doubtful] = probabilities(
-            self.second.sums(np.hstack([rows[doubtful], words[doubtful], neighbours[doubtful]]))
-        )[:, 0]
+        scores[doubtful] = probabilities(self.second.sums(rows, doubtful))[:, 0]
         scores = calibrate(scores, read_signs(table, first_stage.hints, scores), self.shifts)
         return Prediction(scores, PAGE_TYPES[likeliest], float(shares[likeliest]), first_stage.hints)
 
@@ -137,12 +141,15 @@ class Trees:
     outputs: int
     depth: int
 
-    def sums(self, rows: np.ndarray) -> np.ndarray:
-        """Return the sums of the trees' values (n x outputs, float64) for n rows of features (float32)."""
+    def sums(self, rows: np.ndarray, indexes: np.ndarray | None = None) -> np.ndarray:
+        """Return the sums of the trees' values (n x outputs, float64) for n rows of features (float32).
+
+        With `indexes` (n, intp), only these of the rows count.
+        """
         forest = _compiled_forest(self)
         if forest is None:
-            return self.pure_sums(rows)
-        sums: np.ndarray = forest.sums(rows)
+            return self.pure_sums(rows if indexes is None else rows[indexes])
+        sums: np.ndarray = forest.sums(rows, indexes)
         return sums
 
     def pure_sums(self, rows: np.ndarray) -> np.ndarray:

@@ -15,12 +15,16 @@ from cleaning.terms import count_words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from lxml.html import HtmlElement
+
 SHOWN, HIDDEN, _MUTED = range(3)
 """The levels of an inline element: a browser shows it; it does not; it does, but screen readers leave it out."""
 
 UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 # Each of the words below has one of these parts, in small letters: few classes have, and only those are looked at.
 UNSEEN_PARTS = ("sr-", "sr_", "sronly", "hidden", "reader", "invisible", "assistive", "offscreen")
+_UNSEEN_PART = re.compile("|".join(UNSEEN_PARTS), re.IGNORECASE | re.ASCII)
+_HIDING_NAMES = frozenset({"hidden", "style", "aria-hidden"})
 _READERS_ONLY = re.compile(
     r"(?<![a-z0-9:-])(?:[a-z]{1,12}[-_]{1,2})?(?:sr[-_]?only|visually[-_]?hidden|hidden[-_]visually|"
     r"screen[-_]?reader(?:s|[-_]?text|[-_]?only)?|element[-_]invisible|assistive[-_]text|a11y[-_]hidden|a[-_]offscreen)"
@@ -59,12 +63,12 @@ def unseen_level(tag: str, attributes: Mapping[str, str]) -> int:
     return HIDDEN if for_readers else _MUTED
 
 
-def may_be_unseen(attributes: Mapping[str, str]) -> bool:
+def may_be_unseen(element: HtmlElement) -> bool:
     """Return False for most elements of level SHOWN."""
-    if "hidden" in attributes or "style" in attributes or "aria-hidden" in attributes:
+    names = element.keys()
+    if not _HIDING_NAMES.isdisjoint(names):
         return True
-    classes = attributes.get("class")
-    return classes is not None and any(part in classes.lower() for part in UNSEEN_PARTS)
+    return "class" in names and _UNSEEN_PART.search(element.get("class", "")) is not None
 
 
 def shown_texts(texts: Sequence[str], levels: Sequence[int]) -> list[str]:

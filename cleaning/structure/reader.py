@@ -320,7 +320,7 @@ class _Reader:
                 format_ = FORMATS.get(child.tag)
             if format_ is not None and format_ not in formats and not in_code(formats):
                 formats = with_format(formats, format_)
-        unseen = frame.unseen or (unseen_level(child.tag, child.attrib) if may_be_unseen(child.attrib) else SHOWN)
+        unseen = frame.unseen or (unseen_level(child.tag, child.attrib) if may_be_unseen(child) else SHOWN)
         opened = _Frame(child, path, frame.level + 1, frame.owner, formats)
         opened.unseen = unseen
         return opened

@@ -87,3 +87,19 @@ def test_rows_of_too_few_features_are_refused():
     trees = grow(np.random.default_rng(3), 9, 1, np.float32)
     with pytest.raises(ValueError, match=f"ask for {FEATURES} features; the rows have 2"):
         trees.sums(np.zeros((1, 2), np.float32))
+
+
+@pytest.mark.parametrize("chosen", [[7, 0, 3, 3, 19], [4], []])
+def test_chosen_rows_give_the_sums_of_these_rows(chosen):
+    random = np.random.default_rng(2)
+    grown = grow(random, 5, 1, np.float32)
+    table = random.normal(size=(20, FEATURES + 1)).astype(np.float32)
+    indexes = np.array(chosen, np.intp)
+    np.testing.assert_allclose(grown.sums(table, indexes), grown.pure_sums(table[indexes]))
+
+
+@pytest.mark.parametrize("index", [-1, 20])
+def test_a_row_that_is_not_there_is_refused(index):
+    grown = grow(np.random.default_rng(2), 5, 1, np.float32)
+    with pytest.raises(IndexError, match=f"row {index} of 20"):
+        grown.sums(np.zeros((20, FEATURES), np.float32), np.array([3, index]))
