@@ -268,9 +268,9 @@ def new_database(server):
     numbers = count(1)
     names = []
 
-    def create():
+    def create(template="template0"):
         names.append(f"blocksieve_test_{os.getpid()}_{next(numbers)}")
-        server.execute(f"CREATE DATABASE {names[-1]} ENCODING 'UTF8' TEMPLATE template0")
+        server.execute(f"CREATE DATABASE {names[-1]} ENCODING 'UTF8' TEMPLATE {template}")
         return SERVER.set(drivername="postgresql", database=names[-1]).render_as_string(hide_password=False)
 
     yield create

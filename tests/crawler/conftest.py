@@ -1,8 +1,13 @@
 """Crawls of a few answers, with spiders that a test writes; a page to clean."""
 
+import shutil
 import textwrap
+from contextlib import suppress
 
+import newspapers
+import psycopg
 import pytest
+from shared_work import locked, run_folder
 from worlds import a_world
 
 from crawler.storage import schema
@@ -40,6 +45,59 @@ def fresh_url(request, tmp_path_factory):
         return f"sqlite:///{tmp_path_factory.mktemp('database') / 'blocks.db'}"
 
     return make
+
+
+@pytest.fixture(scope="session")
+def copy_newspapers(request, fresh_url, tmp_path_factory):
+    """Return the URL of a database of a kind, with twenty newspapers after three weeks.
+
+    Filling it takes half a minute, so one worker does it, and the others copy what it has made.
+    """
+    folder = run_folder(tmp_path_factory)
+
+    def make(kind):
+        copy = _copied_file if kind == "sqlite" else _copied_database
+        with locked(folder / f"newspapers.{kind}.lock"):
+            return copy(request, fresh_url, folder)
+
+    return make
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def newspapers_url(request, copy_newspapers):
+    """The URL of a database of twenty newspapers after three weeks, which is only read."""
+    return copy_newspapers(request.param)
+
+
+def _copied_file(_request, fresh_url, folder):
+    original, url = folder / "newspapers.db", fresh_url("sqlite")
+    if not original.exists():
+        filled = fresh_url("sqlite")
+        _fill(filled)
+        shutil.copyfile(filled.removeprefix("sqlite:///"), original)
+    shutil.copyfile(original, url.removeprefix("sqlite:///"))
+    return url
+
+
+def _copied_database(request, _fresh_url, folder):
+    new_database, noted = request.getfixturevalue("new_database"), folder / "newspapers.template"
+    if noted.exists():
+        # A worker that has ended has dropped what it made.
+        with suppress(psycopg.errors.InvalidCatalogName):
+            return new_database(noted.read_text("utf-8"))
+    url = new_database()
+    _fill(url)
+    noted.write_text(_database_name(new_database(_database_name(url))), "utf-8")
+    return url
+
+
+def _database_name(url):
+    return url.rpartition("/")[2]
+
+
+def _fill(url):
+    with opened_engine(url) as engine:
+        newspapers.fill(engine)
 
 
 @pytest.fixture

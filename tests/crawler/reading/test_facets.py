@@ -11,13 +11,11 @@ from crawler.reading.search_filters import SearchFilters
 from crawler.storage.database import opened_engine, read_transaction
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def connection(request, fresh_url):
+@pytest.fixture(scope="module")
+def connection(newspapers_url):
     """A connection to a database of twenty newspapers."""
-    with opened_engine(fresh_url(request.param)) as engine:
-        newspapers.fill(engine)
-        with read_transaction(engine) as connection:
-            yield connection
+    with opened_engine(newspapers_url) as engine, read_transaction(engine) as connection:
+        yield connection
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import newspapers
 import pytest
 import shown_pages
 from scrapy.settings import Settings
@@ -25,15 +24,6 @@ def url(request, fresh_url):
     url = fresh_url(request.param)
     with opened_engine(url) as engine:
         shown_pages.fill(engine)
-    return url
-
-
-@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-def newspapers_url(request, fresh_url):
-    """The URL of a database of twenty newspapers after three weeks, which is only read."""
-    url = fresh_url(request.param)
-    with opened_engine(url) as engine:
-        newspapers.fill(engine)
     return url
 
 

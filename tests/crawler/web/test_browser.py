@@ -60,11 +60,8 @@ def site(url, serving):
 
 
 @pytest.fixture(scope="module")
-def newspapers_site(fresh_url, serving):
-    url = fresh_url("sqlite")
-    with opened_engine(url) as engine:
-        newspapers.fill(engine)
-    with serving(url) as port:
+def newspapers_site(copy_newspapers, serving):
+    with serving(copy_newspapers("sqlite")) as port:
         yield f"http://127.0.0.1:{port}"
 
 
