@@ -168,7 +168,9 @@ class PostgreSQLBackend:
         return Horizon(sequence + int(following), tuple(number for number in sequences if number > 0))
 
     def sequence_after(self, connection: Connection, last: int) -> int:
-        return last - int(_transaction_id(connection)) + 1
+        # Older transactions of other databases may still run. Their numbers must not be those of stored changes.
+        oldest, _, _ = connection.execute(_SNAPSHOT).one().snapshot.split(":")
+        return last - int(oldest) + 1
 
     def commit_check(self, connection: Connection) -> CommitCheck | None:
         return partial(_was_committed, transaction_id=_transaction_id(connection))
