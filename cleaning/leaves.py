@@ -233,8 +233,7 @@ class _Walk:
         start, stack, skipped = self._start, self._stack, self._skipped
         root = Node(start, start.tag, None, Kind.PARAGRAPH)
         path = start.getroottree().getpath(start)
-        if start.text:
-            self._text(start.text, start, SHOWN)
+        self._text(start.text, start, SHOWN)
         stack.append(_Open(start, root, 0, (start.tag, 1, 1), path, iter(start), {}))
         while stack:
             outer = stack[-1]
@@ -246,8 +245,7 @@ class _Walk:
                     if tag not in skipped and not is_ornament(child):
                         self._open(child, tag, outer)
                         break
-                if child.tail:
-                    self._text(child.tail, outer.element, outer.level)
+                self._text(child.tail, outer.element, outer.level)
             else:
                 self._close(outer)
                 stack.pop()
@@ -263,8 +261,7 @@ class _Walk:
         else:
             self._inline(element, tag)
             level = outer.level or (unseen_level(tag, element.attrib) if may_be_unseen(element) else SHOWN)
-        if element.text:
-            self._text(element.text, element, level)
+        self._text(element.text, element, level)
         step = tag, outer.numbers[tag], outer.index
         self._stack.append(_Open(element, node, block, step, None, iter(element), {}, level))
 
@@ -282,11 +279,11 @@ class _Walk:
             self._cut(left.block)
         elif left.step[0] == "a":
             self._link = self._links.pop()
-        if element is not self._start and element.tail:
+        if element is not self._start:
             self._text(element.tail, self._stack[-2].element, self._stack[-2].level)
 
-    def _text(self, text: str, element: HtmlElement, level: int) -> None:
-        if self._gathered.pieces or not text.isspace():
+    def _text(self, text: str | None, element: HtmlElement, level: int) -> None:
+        if text and (self._gathered.pieces or not text.isspace()):
             self._gathered.pieces.append(Piece(text, element, self._link))
             self._gathered.levels.append(level)
 
@@ -350,18 +347,11 @@ def is_ornament(element: HtmlElement) -> bool:
     numbers of a listing, and the labels of its languages.
     """
     test = _ORNAMENT_TESTS.get(element.tag)
-    if test is None:
-        return False
-    names = element.get("class") or ""
-    return (names != "" or test in _CLASSLESS_TESTS) and test(element, names)
+    return test is not None and test(element, element.get("class") or "")
 
 
 def _is_ornamental_link(link: HtmlElement, names: str) -> bool:
-    if "#" in (link.get("href") or "") or _ANCHOR_CLASS.search(names):  # few links
-        heading = _heading_around(link)
-        if heading is not None and _is_anchor(link, names, heading):
-            return True
-    return _is_inline_ornament(link, names)
+    return _is_anchor(link, names) or _is_inline_ornament(link, names)
 
 
 def _is_ornamental_span(span: HtmlElement, names: str) -> bool:
@@ -403,11 +393,14 @@ def _names_listing(label: HtmlElement, names: str) -> bool:  # noqa: ARG001 — 
     return group is not None and _LISTINGS_CLASS.search(group.get("class") or "") is not None
 
 
-def _is_anchor(link: HtmlElement, names: str, heading: HtmlElement) -> bool:
+def _is_anchor(link: HtmlElement, names: str) -> bool:
     """Return True for a link that leads to the heading around it, or to its editor."""
     address = link.get("href") or ""
     named = _ANCHOR_CLASS.search(names) is not None
     if "#" not in address and not named:
+        return False
+    heading = _heading_around(link)
+    if heading is None:
         return False
     text = _shown_text(link)
     if text in _ANCHOR_SIGNS:
@@ -443,8 +436,6 @@ _ORNAMENT_TESTS: Mapping[str, Callable[[HtmlElement, str], bool]] = {
     **dict.fromkeys(("td", "div", "pre"), _is_gutter),
     "label": _names_listing,
 }
-_CLASSLESS_TESTS = frozenset({_is_ornamental_link, _is_icon, _names_listing})
-"""The tests that an element without a class may pass."""
 
 
 class ElementPaths:

@@ -363,7 +363,7 @@ def _accents_in_a_row() -> re.Pattern[str]:
 def count_words(text: str) -> int:
     """Return the number of words for a reader; two characters of a script without spaces count as a word."""
     if text.isascii():
-        return len(_ASCII_WORD.findall(text) if "'" in text else text.encode("ascii").translate(_ASCII_SPACES).split())
+        return len(_ascii_words(text))
     if _UNSPACED_START.search(text) is None:
         return len(_SPACED_WORD.findall(text))
     count = 0

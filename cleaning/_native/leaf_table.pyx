@@ -39,8 +39,7 @@ from cleaning.leaf_table import (
 from cleaning.leaves import (
     BLOCK_TAGS, HEADING_LEVELS, IMAGE_TENTHS, MAX_PATH_LEVELS, NEVER_CONTENT, ORNAMENT_CLASS, PRIORITY_TENTHS,
     _ANCHOR_CLASS as ANCHOR_CLASS, _KINDS as KINDS, _KIND_ENDS as KIND_ENDS, _LISTINGS_CLASS as LISTINGS_CLASS,
-    _OWN_KIND_ONLY as OWN_KIND_ONLY, _PATH_NAME as PATH_NAME,
-    _SHELL_WORDS as SHELL_WORDS, body_of, is_ornament, walk,
+    _OWN_KIND_ONLY as OWN_KIND_ONLY, _PATH_NAME as PATH_NAME, _SHELL_WORDS as SHELL_WORDS, body_of, is_ornament, walk,
 )
 from cleaning.terms import tidy_code, visible_parts
 

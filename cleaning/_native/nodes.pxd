@@ -85,7 +85,7 @@ cdef inline bint hides(const unsigned char* cursor) noexcept:
 
 
 cdef inline bint names_unseen(const unsigned char* cursor) noexcept:
-    """Return True for a class with one of UNSEEN_PARTS: each has three of these letters in a row."""
+    """Return True for a class with one of `visibility._UNSEEN_PARTS`: each has three of these letters in a row."""
     cdef unsigned char first, second, third
     while cursor[0] and cursor[1]:
         first, second, third = cursor[0] | 0x20, cursor[1] | 0x20, cursor[2] | 0x20

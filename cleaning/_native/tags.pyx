@@ -48,7 +48,7 @@ cdef inline const unsigned char* _after_character(const unsigned char* cursor, c
 
 
 def scan_tags(bytes body):
-    """Return what `parse.TagScan` says of a body: a bound of squares, the first end, and whether there are templates.
+    """Return what `parse._TagScan` says of a body: a bound of squares, the first end, and whether there are templates.
 
     Each `<` before a letter counts as the beginning of a tag, in scripts, comments and quoted values too: the bound
     does not depend on which of them a parser takes for a tag. It is None if finding it takes long.

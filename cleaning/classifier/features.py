@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -219,9 +218,9 @@ def pure_group_similar(table: LeafTable) -> SimilarityGroups:
         depths.append(depths[parent] + 1 if parent >= 0 else 0)
         paths.append(known.setdefault((paths[parent] if parent >= 0 else -1, tag), len(known)))
     # Many elements of a page are equal: their tokens are read once.
-    distinct = dict.fromkeys(zip(table.tags, table.node_tokens, strict=True))
-    number_by_key = dict(zip(distinct, count(), strict=False))
-    exact = [number_by_key[key] for key in zip(table.tags, table.node_tokens, strict=True)]
+    keys = list(zip(table.tags, table.node_tokens, strict=True))
+    exact = _numbered(keys)
+    distinct = dict.fromkeys(keys)
     starts = _numbered((tag, tokens.partition(" ")[0]) for tag, tokens in distinct)
     shapes = _numbered((tag, without_digits(tokens)) for tag, tokens in distinct)
     siblings = [(parent, starts[own]) for parent, own in zip(parents, exact, strict=True)]

@@ -22,8 +22,7 @@ SHOWN, HIDDEN, _MUTED = range(3)
 
 UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 # Each of the words below has one of these parts, in small letters: few classes have, and only those are looked at.
-UNSEEN_PARTS = ("sr-", "sr_", "sronly", "hidden", "reader", "invisible", "assistive", "offscreen")
-_UNSEEN_PART = re.compile("|".join(UNSEEN_PARTS), re.IGNORECASE | re.ASCII)
+_UNSEEN_PARTS = re.compile("sr-|sr_|sronly|hidden|reader|invisible|assistive|offscreen", re.IGNORECASE | re.ASCII)
 _HIDING_NAMES = frozenset({"hidden", "style", "aria-hidden"})
 _READERS_ONLY = re.compile(
     r"(?<![a-z0-9:-])(?:[a-z]{1,12}[-_]{1,2})?(?:sr[-_]?only|visually[-_]?hidden|hidden[-_]visually|"
@@ -68,7 +67,7 @@ def may_be_unseen(element: HtmlElement) -> bool:
     names = element.keys()
     if not _HIDING_NAMES.isdisjoint(names):
         return True
-    return "class" in names and _UNSEEN_PART.search(element.get("class", "")) is not None
+    return "class" in names and _UNSEEN_PARTS.search(element.get("class", "")) is not None
 
 
 def shown_texts(texts: Sequence[str], levels: Sequence[int]) -> list[str]:

@@ -56,9 +56,10 @@ def copy_newspapers(request, fresh_url, tmp_path_factory):
     folder = run_folder(tmp_path_factory)
 
     def make(kind):
-        copy = _copied_file if kind == "sqlite" else _copied_database
         with locked(folder / f"newspapers.{kind}.lock"):
-            return copy(request, fresh_url, folder)
+            if kind == "sqlite":
+                return _copied_file(fresh_url, folder)
+            return _copied_database(request.getfixturevalue("new_database"), folder)
 
     return make
 
@@ -69,7 +70,7 @@ def newspapers_url(request, copy_newspapers):
     return copy_newspapers(request.param)
 
 
-def _copied_file(_request, fresh_url, folder):
+def _copied_file(fresh_url, folder):
     original, url = folder / "newspapers.db", fresh_url("sqlite")
     if not original.exists():
         filled = fresh_url("sqlite")
@@ -79,8 +80,8 @@ def _copied_file(_request, fresh_url, folder):
     return url
 
 
-def _copied_database(request, _fresh_url, folder):
-    new_database, noted = request.getfixturevalue("new_database"), folder / "newspapers.template"
+def _copied_database(new_database, folder):
+    noted = folder / "newspapers.template"
     if noted.exists():
         # A worker that has ended has dropped what it made.
         with suppress(psycopg.errors.InvalidCatalogName):
