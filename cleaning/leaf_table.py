@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Attributes whose words say what an element is for.
 _TOKEN_ATTRIBUTES = tuple("class id role itemprop aria-label data-testid data-component data-type name".split())
+_HIDING_ATTRIBUTES = ("hidden", "aria-hidden", "style")
+_READ_ATTRIBUTES = frozenset({*_TOKEN_ATTRIBUTES, *_HIDING_ATTRIBUTES})
 _MAX_TOKEN_CHARS = 1_000
 _MAX_INLINE_LEVELS = 20
 _BOLD = frozenset({"b", "strong"})
@@ -156,10 +158,9 @@ def build_leaf_table(leaves: Sequence[Leaf]) -> LeafTable:
 
 def _attribute_tokens(element: HtmlElement) -> str:
     """Return the values of the attributes that say what an element is for, as written; "" if it has none."""
-    items = element.items()
-    if not items:
+    attributes: dict[str, str] = {name: value for name, value in element.items() if name in _READ_ATTRIBUTES}
+    if not attributes:
         return ""
-    attributes = dict(items)
     tokens = [attributes[name] for name in _TOKEN_ATTRIBUTES if name in attributes]
     if "hidden" in attributes or attributes.get("aria-hidden") == "true":
         tokens.append("-hidden")
@@ -170,11 +171,13 @@ def _attribute_tokens(element: HtmlElement) -> str:
 
 def _inline_tokens(leaf: Leaf) -> str:
     """Return the tokens of the inline elements around the first text node that is not white space, inner ones first."""
-    piece = next((piece for piece in leaf.pieces if piece.text.strip()), None)
+    node_element = leaf.node.element
+    element = next((piece.element for piece in leaf.pieces if piece.text.strip()), node_element)
+    if element is node_element:
+        return ""
     tokens = []
-    element = piece.element if piece else leaf.node.element
     for _ in range(_MAX_INLINE_LEVELS):
-        if element is leaf.node.element or element is None:
+        if element is node_element or element is None:
             break
         tokens.append(f"{element.tag} {_attribute_tokens(element)}")
         element = element.getparent()

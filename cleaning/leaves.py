@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
 from cleaning.blocks import Block, Kind
+from cleaning.input.class_names import class_test
 from cleaning.input.visibility import SHOWN, may_be_unseen, shown_texts, unseen_level
 from cleaning.terms import MAYBE_INVISIBLE, count_words, normalise, on_one_line, tidy_code, visible_parts
 
@@ -38,6 +39,7 @@ ORNAMENT_CLASS = re.compile(
     "|line-num|ln-num"
 )
 HEADING_LEVELS = 3  # from a link to the heading that it is in
+_names_ornament = class_test(ORNAMENT_CLASS)
 _ANCHOR_CLASS = re.compile("anchor|permalink|headerlink|hash-link")
 _ANCHOR_SIGNS = frozenset(["", *"#\u00b6\u00a7\u2693\u221e\U0001f517", "\u2693\ufe0f", "[#]", "[\u00b6]", "(#)"])
 _ANCHOR_WORDS = frozenset("permalink anchor link edit [edit] [link] [permalink]".split())
@@ -90,11 +92,12 @@ _SHELL_WORDS = 100
 
 # Deeper elements get the path of their ancestor at this level: the paths of a hostile page would fill the memory.
 MAX_PATH_LEVELS = 100
+_EVENTS = ("start", "end", "comment", "pi")
 # A tag that XPath accepts as a name; hostile pages have others.
 _PATH_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # a frozen one takes four times as long to make
 class Node:
     """A block-level element around some text; `kind` is the kind of the texts directly in it."""
 
@@ -160,8 +163,9 @@ def enclosing_nodes(leaves: Iterable[Leaf]) -> list[Node]:
     """Return the block-level elements around the leaves, each once, outer elements before those inside them."""
     nodes: dict[Node, None] = {}
     for leaf in leaves:
-        new = list(takewhile(lambda node: node not in nodes, leaf.node.chain()))
-        nodes.update(dict.fromkeys(reversed(new)))
+        if leaf.node not in nodes:
+            new = list(takewhile(lambda node: node not in nodes, leaf.node.chain()))
+            nodes.update(dict.fromkeys(reversed(new)))
     return list(nodes)
 
 
@@ -185,136 +189,98 @@ def _count_leaf_words(leaves: list[Leaf]) -> int:
     return sum(leaf.block.words for leaf in leaves)
 
 
-@dataclass(slots=True)
-class _Gathered:
-    """The text nodes since the last block boundary, and the priority of the inline elements among them, in tenths.
-
-    `levels` says of each text node how its inline elements are shown.
-    """
-
-    pieces: list[Piece] = field(default_factory=list)
-    levels: list[int] = field(default_factory=list)
-    tenths: int = 0
-
-
-@dataclass(slots=True)
-class _Open:
-    """An element that the walk is inside: its place in its parent, and an iterator over its remaining children.
-
-    `block` is the innermost block-level element: this one, if it is block-level. `numbers` counts the children that
-    the walk has passed, by tag.
-    """
-
-    element: HtmlElement
-    node: Node
-    block: int  # its place in the stack
-    step: tuple[str, int, int]  # see `path_step`
-    path: str | None
-    children: Iterator[HtmlElement]
-    numbers: dict[str, int]
-    level: int = SHOWN  # of the outermost inline element around its texts that is not shown, if any
-    index: int = 0  # of the last child that the walk has passed, among all
-
-
 class _Walk:
-    """The state of one walk; `leaves` is its result."""
+    """The state of one walk; `leaves` is its result.
+
+    The text nodes since the last block boundary are gathered, with the levels of their inline elements, and with the
+    priority of these elements in tenths. The stack holds the elements that the walk is inside. With each stand the
+    innermost block-level element around its texts, and the level of the outermost inline element that hides them.
+    """
 
     def __init__(self, start: HtmlElement, skipped: frozenset[str]) -> None:
         self.leaves: list[Leaf] = []
         self._start = start
         self._skipped = skipped
-        self._stack: list[_Open] = []
-        self._gathered = _Gathered()
+        self._paths = ElementPaths(start)
+        self._stack: list[tuple[HtmlElement, Node, int]] = []
+        self._pieces: list[Piece] = []
+        self._levels: list[int] = []
+        self._tenths = 0
         self._link: HtmlElement | None = None
         self._links: list[HtmlElement | None] = []  # the links around the one that is open
 
     def run(self) -> None:
         """Visit the tree in reading order, without recursion: pages nest thousands of levels deep."""
         start, stack, skipped = self._start, self._stack, self._skipped
-        root = Node(start, start.tag, None, Kind.PARAGRAPH)
-        path = start.getroottree().getpath(start)
-        self._text(start.text, start, SHOWN)
-        stack.append(_Open(start, root, 0, (start.tag, 1, 1), path, iter(start), {}))
-        while stack:
-            outer = stack[-1]
-            for child in outer.children:
-                tag = child.tag
-                if isinstance(tag, str):
-                    outer.index += 1
-                    outer.numbers[tag] = outer.numbers.get(tag, 0) + 1
-                    if tag not in skipped and not is_ornament(child):
-                        self._open(child, tag, outer)
-                        break
-                self._text(child.tail, outer.element, outer.level)
-            else:
-                self._close(outer)
-                stack.pop()
+        stack.append((start, Node(start, start.tag, None, Kind.PARAGRAPH), SHOWN))
+        self._text(start.text or "", start, SHOWN)
+        walker = etree.iterwalk(start, events=_EVENTS)
+        next(walker)  # the start itself
+        left_out: HtmlElement | None = None
+        for event, element in walker:
+            if event == "start":
+                tag = element.tag
+                if tag in skipped or not isinstance(tag, str) or is_ornament(element):
+                    walker.skip_subtree()
+                    left_out = element
+                else:
+                    self._open(element, tag)
+                continue
+            if event == "end" and element is not left_out:
+                self._close(element)
+            if stack and (tail := element.tail):
+                outer, _, level = stack[-1]
+                self._text(tail, outer, level)
 
-    def _open(self, element: HtmlElement, tag: str, outer: _Open) -> None:
-        node, block, level = outer.node, outer.block, SHOWN
+    def _open(self, element: HtmlElement, tag: str) -> None:
+        _, node, outer_level = self._stack[-1]
+        level = SHOWN
         if tag in BLOCK_TAGS:
-            self._cut(block)
+            self._cut(node)
             node = Node(element, tag, node, _kind_of(tag, node))
-            block = len(self._stack)
         elif tag == "br":
-            self._cut(block)
+            self._cut(node)
         else:
             self._inline(element, tag)
-            level = outer.level or (unseen_level(tag, element.attrib) if may_be_unseen(element) else SHOWN)
-        self._text(element.text, element, level)
-        step = tag, outer.numbers[tag], outer.index
-        self._stack.append(_Open(element, node, block, step, None, iter(element), {}, level))
+            level = outer_level or (unseen_level(tag, element.attrib) if may_be_unseen(element) else SHOWN)
+        self._stack.append((element, node, level))
+        if text := element.text:
+            self._text(text, element, level)
 
     def _inline(self, element: HtmlElement, tag: str) -> None:
-        self._gathered.tenths += PRIORITY_TENTHS.get(tag, 0)
+        self._tenths += PRIORITY_TENTHS.get(tag, 0)
         if tag == "a":
             self._links.append(self._link)
             self._link = element
         elif tag == "img" and (element.get("alt") or "").strip():
-            self._gathered.tenths += IMAGE_TENTHS
+            self._tenths += IMAGE_TENTHS
 
-    def _close(self, left: _Open) -> None:
-        element = left.element
-        if left.node.element is element:
-            self._cut(left.block)
-        elif left.step[0] == "a":
+    def _close(self, element: HtmlElement) -> None:
+        _, node, _ = self._stack.pop()
+        if node.element is element:
+            self._cut(node)
+        elif element is self._link:
             self._link = self._links.pop()
-        if element is not self._start:
-            self._text(element.tail, self._stack[-2].element, self._stack[-2].level)
 
-    def _text(self, text: str | None, element: HtmlElement, level: int) -> None:
-        if text and (self._gathered.pieces or not text.isspace()):
-            self._gathered.pieces.append(Piece(text, element, self._link))
-            self._gathered.levels.append(level)
+    def _text(self, text: str, element: HtmlElement, level: int) -> None:
+        if self._pieces or (text and not text.isspace()):
+            self._pieces.append(Piece(text, element, self._link))
+            self._levels.append(level)
 
-    def _cut(self, block: int) -> None:
-        """End the leaf of the block-level element at this place in the stack."""
-        gathered = self._gathered
-        if not gathered.pieces:
-            gathered.tenths = 0
+    def _cut(self, node: Node) -> None:
+        """End the leaf of a block-level element."""
+        pieces, levels, tenths = self._pieces, self._levels, self._tenths
+        self._tenths = 0
+        if not pieces:
             return
-        node, self._gathered = self._stack[block].node, _Gathered()
-        tenths = gathered.tenths + PRIORITY_TENTHS.get(node.tag, 0)
-        pieces = gathered.pieces
-        if any(gathered.levels) and node.kind is not Kind.CODE:
-            pieces = _shown_pieces(pieces, gathered.levels)
+        self._pieces, self._levels = [], []
+        if any(levels) and node.kind is not Kind.CODE:
+            pieces = _shown_pieces(pieces, levels)
         pieces = _visible_pieces(pieces)
-        new_block = make_block(len(self.leaves), self._path(block), node.kind, [pieces], tenths)
-        if new_block.text:
-            self.leaves.append(Leaf(new_block, node, tuple(pieces)))
-
-    def _path(self, wanted: int) -> str:
-        """Return the path of an open element; the paths of those around it are remembered."""
-        stack, index = self._stack, wanted
-        while stack[index].path is None:
-            index -= 1
-        path = stack[index].path or ""
-        while index < wanted:
-            index += 1
-            if index <= MAX_PATH_LEVELS:
-                path = f"{path}/{path_step(*stack[index].step)}"
-            stack[index].path = path
-        return path
+        tenths += PRIORITY_TENTHS.get(node.tag, 0)
+        block = make_block(len(self.leaves), self._paths.of(node.element), node.kind, [pieces], tenths)
+        if block.text:
+            self.leaves.append(Leaf(block, node, tuple(pieces)))
 
 
 def _visible_pieces(pieces: list[Piece]) -> list[Piece]:
@@ -350,6 +316,10 @@ def is_ornament(element: HtmlElement) -> bool:
     return test is not None and test(element, element.get("class") or "")
 
 
+def _names_anchor(names: str) -> bool:
+    return _names_ornament(names) and _ANCHOR_CLASS.search(names) is not None
+
+
 def _is_ornamental_link(link: HtmlElement, names: str) -> bool:
     return _is_anchor(link, names) or _is_inline_ornament(link, names)
 
@@ -358,13 +328,13 @@ def _is_ornamental_span(span: HtmlElement, names: str) -> bool:
     if names == _LANGUAGE_CLASS:
         outer = span.getparent()
         return outer is not None and (outer.get("class") or "").startswith("language-")
-    if _ANCHOR_CLASS.search(names) and _heading_around(span) is not None:
+    if _names_anchor(names) and _heading_around(span) is not None:
         return _shown_text(span) in _ANCHOR_SIGNS
     return _is_inline_ornament(span, names)
 
 
 def _is_inline_ornament(element: HtmlElement, names: str) -> bool:
-    if ORNAMENT_CLASS.search(names) is None:
+    if not _names_ornament(names):
         return False
     if _ICON_CLASS.search(names):
         return _is_icon(element, names)
@@ -376,7 +346,7 @@ def _is_icon(element: HtmlElement, names: str) -> bool:  # noqa: ARG001 — as t
 
 
 def _is_gutter(element: HtmlElement, names: str) -> bool:
-    if _NUMBERS_CLASS.search(names) is None:
+    if not _names_ornament(names) or _NUMBERS_CLASS.search(names) is None:
         return False
     numbered = False
     for text in islice(element.itertext(), _MAX_LINES):
@@ -396,7 +366,7 @@ def _names_listing(label: HtmlElement, names: str) -> bool:  # noqa: ARG001 — 
 def _is_anchor(link: HtmlElement, names: str) -> bool:
     """Return True for a link that leads to the heading around it, or to its editor."""
     address = link.get("href") or ""
-    named = _ANCHOR_CLASS.search(names) is not None
+    named = _names_anchor(names)
     if "#" not in address and not named:
         return False
     heading = _heading_around(link)
@@ -446,6 +416,7 @@ class ElementPaths:
 
     def __init__(self, start: HtmlElement) -> None:
         self._known: dict[HtmlElement, tuple[str, int]] = {start: (start.getroottree().getpath(start), 0)}
+        self._steps: dict[HtmlElement, tuple[str, int, int]] = {}
 
     def of(self, element: HtmlElement) -> str:
         """Return the path of an element, up to a bound on depth; for an element outside `start`, lxml's path."""
@@ -457,19 +428,23 @@ class ElementPaths:
             if outer is None:
                 path: str = element.getroottree().getpath(element)
                 return path
-        while ahead:
-            self._number_children(outer)
-            outer = ahead.pop()
-        return self._known[element][0]
+        path, level = self._known[outer]
+        for inner in reversed(ahead):
+            if inner not in self._steps:
+                self._number_children(outer)
+            if level < MAX_PATH_LEVELS:
+                path = f"{path}/{path_step(*self._steps[inner])}"
+            level += 1
+            self._known[inner] = path, level
+            outer = inner
+        return path
 
     def _number_children(self, parent: HtmlElement) -> None:
-        path, level = self._known[parent]
         counts: dict[str, int] = {}
         for index, child in enumerate(parent.iterchildren(etree.Element), 1):
             tag = child.tag
             number = counts[tag] = counts.get(tag, 0) + 1
-            step = path_step(tag, number, index)
-            self._known[child] = (path if level >= MAX_PATH_LEVELS else f"{path}/{step}", level + 1)
+            self._steps[child] = tag, number, index
 
 
 def path_step(tag: str, number: int, index: int) -> str:

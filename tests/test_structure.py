@@ -34,8 +34,8 @@ PLAIN_WORDS = frozenset(
     ablation adapters addon addresses alerts annotate annotations answers api app arc arguments article author
     authors
     backend base blocks blocksieve board browser build
-    calibration candidates card changes check chunks classification classifier clustering columns compare comparison
-    completion config context
+    calibration candidates card changes check chunks class classification classifier clustering columns compare
+    comparison completion config context
     copies corpora corpus correct counts
     database dataset datatrove date decide decisions default demo descriptions detection diff discovery documents
     domains draft drafts draw dropped

@@ -12,7 +12,7 @@ import numpy as np
 from cleaning._native import load_compiled
 from cleaning.blocks import PageType
 from cleaning.classifier.lexicon import element_words
-from cleaning.terms import tokenise
+from cleaning.terms import count_tokens, tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -109,7 +109,7 @@ def read_signals(page: Page, stated: Statements) -> PageSignals:
     """Return the signals of a page."""
     path, query, host = _split_url(page.url)
     body = (stated.article_body or "")[:_MAX_TEXT_CHARS]
-    body_words = _count_tokens(body)
+    body_words = count_tokens(body, MAX_BODY_WORDS)
     if body_words <= _MIN_BODY_WORDS:
         body, body_words = "", 0
     summaries = dict.fromkeys(text for text in stated.meta(*_SUMMARY_METAS) if len(text) > _MIN_BODY_WORDS)
@@ -123,14 +123,6 @@ def read_signals(page: Page, stated: Statements) -> PageSignals:
         body_words,
         tuple(frozenset(tokenise(text[:_MAX_TITLE_CHARS])) for text in summaries),
     )
-
-
-def _count_tokens(text: str) -> int:
-    module = load_compiled("words")
-    if module is None:
-        return min(len(tokenise(text)), MAX_BODY_WORDS)
-    count: int = module.count_tokens(text, MAX_BODY_WORDS)
-    return count
 
 
 def word_runs(words: Sequence[str]) -> Iterable[tuple[str, ...]]:

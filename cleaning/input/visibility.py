@@ -10,6 +10,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from cleaning.input.class_names import class_test
 from cleaning.terms import count_words
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ SHOWN, HIDDEN, _MUTED = range(3)
 UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 # Each of the words below has one of these parts, in small letters: few classes have, and only those are looked at.
 _UNSEEN_PARTS = re.compile("sr-|sr_|sronly|hidden|reader|invisible|assistive|offscreen", re.IGNORECASE | re.ASCII)
+_names_unseen = class_test(_UNSEEN_PARTS)
 _HIDING_NAMES = frozenset({"hidden", "style", "aria-hidden"})
 _READERS_ONLY = re.compile(
     r"(?<![a-z0-9:-])(?:[a-z]{1,12}[-_]{1,2})?(?:sr[-_]?only|visually[-_]?hidden|hidden[-_]visually|"
@@ -67,7 +69,7 @@ def may_be_unseen(element: HtmlElement) -> bool:
     names = element.keys()
     if not _HIDING_NAMES.isdisjoint(names):
         return True
-    return "class" in names and _UNSEEN_PARTS.search(element.get("class", "")) is not None
+    return "class" in names and _names_unseen(element.get("class", ""))
 
 
 def shown_texts(texts: Sequence[str], levels: Sequence[int]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, func, insert, select, text
 
 from cleaning.leaves import PRIORITY_TENTHS
-from cleaning.terms import index_tokens, join_tokens, tokenise
+from cleaning.terms import count_tokens, index_tokens, join_tokens
 from crawler.storage.tables import (
     TOKENS_INDEX,
     Rows,
@@ -129,7 +129,7 @@ def tokens_row(searchable_block: SearchableBlock) -> tuple[int, int, float, int,
     """Return the values of a block's row in `block_tokens`, in the order of its columns."""
     words = index_tokens(searchable_block.text)
     tokens = join_tokens(words)
-    count = len(tokenise(searchable_block.text))
+    count = count_tokens(searchable_block.text)
     if len(tokens) * 4 > _TOKENS_BYTES_MAX:  # the longest a character can be in UTF-8
         words = _within_limit(words)
         tokens = join_tokens(words)
