@@ -92,7 +92,6 @@ _SHELL_WORDS = 100
 
 # Deeper elements get the path of their ancestor at this level: the paths of a hostile page would fill the memory.
 MAX_PATH_LEVELS = 100
-_EVENTS = ("start", "end", "comment", "pi")
 # A tag that XPath accepts as a name; hostile pages have others.
 _PATH_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -214,23 +213,22 @@ class _Walk:
         start, stack, skipped = self._start, self._stack, self._skipped
         stack.append((start, Node(start, start.tag, None, Kind.PARAGRAPH), SHOWN))
         self._text(start.text or "", start, SHOWN)
-        walker = etree.iterwalk(start, events=_EVENTS)
-        next(walker)  # the start itself
-        left_out: HtmlElement | None = None
-        for event, element in walker:
-            if event == "start":
-                tag = element.tag
-                if tag in skipped or not isinstance(tag, str) or is_ornament(element):
-                    walker.skip_subtree()
-                    left_out = element
-                else:
-                    self._open(element, tag)
+        left_out: set[HtmlElement] = set()
+        for element in islice(start.iter(), 1, None):
+            outer = element.getparent()
+            if outer in left_out:
+                left_out.add(element)
                 continue
-            if event == "end" and element is not left_out:
-                self._close(element)
-            if stack and (tail := element.tail):
-                outer, _, level = stack[-1]
-                self._text(tail, outer, level)
+            while stack[-1][0] is not outer:
+                self._close()
+            tag = element.tag
+            if isinstance(tag, str) and tag not in skipped and not is_ornament(element):
+                self._open(element, tag)
+            else:
+                left_out.add(element)
+                self._tail(element)
+        while stack:
+            self._close()
 
     def _open(self, element: HtmlElement, tag: str) -> None:
         _, node, outer_level = self._stack[-1]
@@ -255,12 +253,19 @@ class _Walk:
         elif tag == "img" and (element.get("alt") or "").strip():
             self._tenths += IMAGE_TENTHS
 
-    def _close(self, element: HtmlElement) -> None:
-        _, node, _ = self._stack.pop()
+    def _close(self) -> None:
+        element, node, _ = self._stack.pop()
         if node.element is element:
             self._cut(node)
         elif element is self._link:
             self._link = self._links.pop()
+        if self._stack:
+            self._tail(element)
+
+    def _tail(self, element: HtmlElement) -> None:
+        if tail := element.tail:
+            outer, _, level = self._stack[-1]
+            self._text(tail, outer, level)
 
     def _text(self, text: str, element: HtmlElement, level: int) -> None:
         if self._pieces or (text and not text.isspace()):

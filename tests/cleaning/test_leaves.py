@@ -1,6 +1,7 @@
 """The walk: where leaves begin and end, their order, kinds, paths and figures."""
 
 import pytest
+from cpu_time import cpu_growth
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree, html
@@ -48,6 +49,18 @@ def test_text_of_programs_and_replacements_is_no_leaf(tag):
 
 def test_title_and_head_are_no_leaf():
     assert texts("<head><title>title</title></head><body><p>one</p></body>") == ["one"]
+
+
+def test_text_beside_and_inside_what_is_left_out():
+    source = "<p>one<!-- no --> <svg>no<g>no<!-- no -->no</g>no</svg><!-- no --> line</p>four<script>no</script> words"
+    leaves = walk(html.fromstring(f"<body>{source}</body>"))
+    assert [leaf.block.text for leaf in leaves] == ["one line", "four words"]
+
+
+def test_comments_in_a_row_take_linear_time():
+    small, large = (html.fromstring(f"<body>one{'<!-- no -->' * count}two</body>") for count in (10_000, 80_000))
+    assert [leaf.block.text for leaf in walk(large)] == ["onetwo"]
+    assert cpu_growth(walk, small, large) < 20
 
 
 def test_noscript_is_read_where_the_page_is_an_empty_shell():
