@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from lxml import etree
-
 from cleaning.blocks import Block, Kind
 from cleaning.input.class_names import class_test
 from cleaning.input.visibility import SHOWN, may_be_unseen, shown_texts, unseen_level
@@ -174,7 +172,9 @@ def make_block(position: int, path: str, kind: Kind, parts: Sequence[Sequence[Pi
     text = tidy_code(joined) if kind is Kind.CODE else on_one_line(joined)
     words = count_words(text)
     linked = [piece.text for part in parts for piece in part if piece.link is not None]
-    link_words = min(words, count_words(" ".join(linked))) if linked else 0
+    # Spaces between text nodes do not make fewer words of them.
+    all_linked = len(linked) == sum(map(len, parts))
+    link_words = words if all_linked else min(words, count_words(" ".join(linked))) if linked else 0
     return Block(position, path, kind, text, words, link_words, tenths / 10)
 
 
@@ -225,7 +225,7 @@ class _Walk:
             if isinstance(tag, str) and tag not in skipped and not is_ornament(element):
                 self._open(element, tag)
             else:
-                left_out.add(element)
+                left_out = {element}
                 self._tail(element)
         while stack:
             self._close()
@@ -291,8 +291,7 @@ class _Walk:
 def _visible_pieces(pieces: list[Piece]) -> list[Piece]:
     """Return the text nodes of a leaf without invisible characters; one may become empty."""
     texts = [piece.text for piece in pieces]
-    whole = "".join(texts)
-    if whole.isascii() or MAYBE_INVISIBLE.search(whole) is None:
+    if not any(not text.isascii() and MAYBE_INVISIBLE.search(text) for text in texts):
         return pieces
     return [piece._replace(text=text) for piece, text in zip(pieces, visible_parts(texts), strict=True)]
 
@@ -446,10 +445,13 @@ class ElementPaths:
 
     def _number_children(self, parent: HtmlElement) -> None:
         counts: dict[str, int] = {}
-        for index, child in enumerate(parent.iterchildren(etree.Element), 1):
+        steps, index = self._steps, 0
+        for child in parent:
             tag = child.tag
-            number = counts[tag] = counts.get(tag, 0) + 1
-            self._steps[child] = tag, number, index
+            if isinstance(tag, str):
+                index += 1
+                number = counts[tag] = counts.get(tag, 0) + 1
+                steps[child] = tag, number, index
 
 
 def path_step(tag: str, number: int, index: int) -> str:

@@ -67,9 +67,9 @@ def unseen_level(tag: str, attributes: Mapping[str, str]) -> int:
 def may_be_unseen(element: HtmlElement) -> bool:
     """Return False for most elements of level SHOWN."""
     names = element.keys()
-    if not _HIDING_NAMES.isdisjoint(names):
-        return True
-    return "class" in names and _names_unseen(element.get("class", ""))
+    if not names:
+        return False
+    return not _HIDING_NAMES.isdisjoint(names) or ("class" in names and _names_unseen(element.get("class", "")))
 
 
 def shown_texts(texts: Sequence[str], levels: Sequence[int]) -> list[str]:
