@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cleaning._native import load_compiled
-from cleaning.input.visibility import UNSEEN_STYLE
+from cleaning.input.visibility import HIDING_ATTRIBUTES, UNSEEN_STYLE
 from cleaning.leaves import enclosing_nodes, walk
 from cleaning.terms import on_one_line
 
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 # Attributes whose words say what an element is for.
 _TOKEN_ATTRIBUTES = tuple("class id role itemprop aria-label data-testid data-component data-type name".split())
-_HIDING_ATTRIBUTES = ("hidden", "aria-hidden", "style")
-_READ_ATTRIBUTES = frozenset({*_TOKEN_ATTRIBUTES, *_HIDING_ATTRIBUTES})
+_READ_ATTRIBUTES = HIDING_ATTRIBUTES.union(_TOKEN_ATTRIBUTES)
 _MAX_TOKEN_CHARS = 1_000
 _MAX_INLINE_LEVELS = 20
 _BOLD = frozenset({"b", "strong"})
@@ -173,8 +172,6 @@ def _inline_tokens(leaf: Leaf) -> str:
     """Return the tokens of the inline elements around the first text node that is not white space, inner ones first."""
     node_element = leaf.node.element
     element = next((piece.element for piece in leaf.pieces if piece.text.strip()), node_element)
-    if element is node_element:
-        return ""
     tokens = []
     for _ in range(_MAX_INLINE_LEVELS):
         if element is node_element or element is None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
+from lxml import etree
+
 from cleaning.blocks import Block, Kind
 from cleaning.input.class_names import class_test
 from cleaning.input.visibility import SHOWN, may_be_unseen, shown_texts, unseen_level
@@ -36,9 +38,10 @@ ORNAMENT_CLASS = re.compile(
     "anchor|permalink|headerlink|hash-link|editsection|material-|mat-icon|md-icon|google-symbols|gutter|lineno|linenum"
     "|line-num|ln-num"
 )
-HEADING_LEVELS = 3  # from a link to the heading that it is in
 _names_ornament = class_test(ORNAMENT_CLASS)
+HEADING_LEVELS = 3  # from a link to the heading that it is in
 _ANCHOR_CLASS = re.compile("anchor|permalink|headerlink|hash-link")
+_names_anchor = class_test(_ANCHOR_CLASS)
 _ANCHOR_SIGNS = frozenset(["", *"#\u00b6\u00a7\u2693\u221e\U0001f517", "\u2693\ufe0f", "[#]", "[\u00b6]", "(#)"])
 _ANCHOR_WORDS = frozenset("permalink anchor link edit [edit] [link] [permalink]".split())
 _EDIT_CLASS = re.compile(r"(?:^|\s)mw-editsection(?:$|\s)")
@@ -49,7 +52,7 @@ _ICON_CLASS = re.compile(
 )
 _ICON_NAME = re.compile(r"\s*[a-z0-9_]{1,40}\s*")
 GUTTER_NAMES = "gutter|linenos?|line-?numbers?(?:-rows)?|lineno-container|hljs-ln-numbers|rouge-gutter"
-_NUMBERS_CLASS = re.compile(rf"(?:^|[\s_-])(?:{GUTTER_NAMES})(?=$|[\s_-])")
+_names_numbers = class_test(re.compile(rf"(?:^|[\s_-])(?:{GUTTER_NAMES})(?=$|[\s_-])"))
 _LINE_NUMBERS = re.compile(r"[\d\s]*")
 _MAX_LINES = 20_000
 _MAX_ANCHOR_TEXTS = 20  # in a link or heading
@@ -160,9 +163,8 @@ def enclosing_nodes(leaves: Iterable[Leaf]) -> list[Node]:
     """Return the block-level elements around the leaves, each once, outer elements before those inside them."""
     nodes: dict[Node, None] = {}
     for leaf in leaves:
-        if leaf.node not in nodes:
-            new = list(takewhile(lambda node: node not in nodes, leaf.node.chain()))
-            nodes.update(dict.fromkeys(reversed(new)))
+        new = list(takewhile(lambda node: node not in nodes, leaf.node.chain()))
+        nodes.update(dict.fromkeys(reversed(new)))
     return list(nodes)
 
 
@@ -172,9 +174,7 @@ def make_block(position: int, path: str, kind: Kind, parts: Sequence[Sequence[Pi
     text = tidy_code(joined) if kind is Kind.CODE else on_one_line(joined)
     words = count_words(text)
     linked = [piece.text for part in parts for piece in part if piece.link is not None]
-    # Spaces between text nodes do not make fewer words of them.
-    all_linked = len(linked) == sum(map(len, parts))
-    link_words = words if all_linked else min(words, count_words(" ".join(linked))) if linked else 0
+    link_words = min(words, count_words(" ".join(linked))) if linked else 0
     return Block(position, path, kind, text, words, link_words, tenths / 10)
 
 
@@ -212,7 +212,8 @@ class _Walk:
         """Visit the tree in reading order, without recursion: pages nest thousands of levels deep."""
         start, stack, skipped = self._start, self._stack, self._skipped
         stack.append((start, Node(start, start.tag, None, Kind.PARAGRAPH), SHOWN))
-        self._text(start.text or "", start, SHOWN)
+        if text := start.text:
+            self._text(text, start, SHOWN)
         left_out: set[HtmlElement] = set()
         for element in islice(start.iter(), 1, None):
             outer = element.getparent()
@@ -268,7 +269,7 @@ class _Walk:
             self._text(tail, outer, level)
 
     def _text(self, text: str, element: HtmlElement, level: int) -> None:
-        if self._pieces or (text and not text.isspace()):
+        if self._pieces or not text.isspace():
             self._pieces.append(Piece(text, element, self._link))
             self._levels.append(level)
 
@@ -320,10 +321,6 @@ def is_ornament(element: HtmlElement) -> bool:
     return test is not None and test(element, element.get("class") or "")
 
 
-def _names_anchor(names: str) -> bool:
-    return _names_ornament(names) and _ANCHOR_CLASS.search(names) is not None
-
-
 def _is_ornamental_link(link: HtmlElement, names: str) -> bool:
     return _is_anchor(link, names) or _is_inline_ornament(link, names)
 
@@ -342,7 +339,7 @@ def _is_inline_ornament(element: HtmlElement, names: str) -> bool:
         return False
     if _ICON_CLASS.search(names):
         return _is_icon(element, names)
-    return _EDIT_CLASS.search(names) is not None or (_NUMBERS_CLASS.search(names) is not None and _is_in_code(element))
+    return _EDIT_CLASS.search(names) is not None or (_names_numbers(names) and _is_in_code(element))
 
 
 def _is_icon(element: HtmlElement, names: str) -> bool:  # noqa: ARG001 — as the other tests
@@ -350,7 +347,7 @@ def _is_icon(element: HtmlElement, names: str) -> bool:  # noqa: ARG001 — as t
 
 
 def _is_gutter(element: HtmlElement, names: str) -> bool:
-    if not _names_ornament(names) or _NUMBERS_CLASS.search(names) is None:
+    if not _names_numbers(names):
         return False
     numbered = False
     for text in islice(element.itertext(), _MAX_LINES):
@@ -445,13 +442,10 @@ class ElementPaths:
 
     def _number_children(self, parent: HtmlElement) -> None:
         counts: dict[str, int] = {}
-        steps, index = self._steps, 0
-        for child in parent:
+        for index, child in enumerate(parent.iterchildren(etree.Element), 1):
             tag = child.tag
-            if isinstance(tag, str):
-                index += 1
-                number = counts[tag] = counts.get(tag, 0) + 1
-                steps[child] = tag, number, index
+            number = counts[tag] = counts.get(tag, 0) + 1
+            self._steps[child] = tag, number, index
 
 
 def path_step(tag: str, number: int, index: int) -> str:

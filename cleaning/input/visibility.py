@@ -25,7 +25,7 @@ UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNO
 # Each of the words below has one of these parts, in small letters: few classes have, and only those are looked at.
 _UNSEEN_PARTS = re.compile("sr-|sr_|sronly|hidden|reader|invisible|assistive|offscreen", re.IGNORECASE | re.ASCII)
 _names_unseen = class_test(_UNSEEN_PARTS)
-_HIDING_NAMES = frozenset({"hidden", "style", "aria-hidden"})
+HIDING_ATTRIBUTES = frozenset({"hidden", "style", "aria-hidden"})
 _READERS_ONLY = re.compile(
     r"(?<![a-z0-9:-])(?:[a-z]{1,12}[-_]{1,2})?(?:sr[-_]?only|visually[-_]?hidden|hidden[-_]visually|"
     r"screen[-_]?reader(?:s|[-_]?text|[-_]?only)?|element[-_]invisible|assistive[-_]text|a11y[-_]hidden|a[-_]offscreen)"
@@ -67,9 +67,7 @@ def unseen_level(tag: str, attributes: Mapping[str, str]) -> int:
 def may_be_unseen(element: HtmlElement) -> bool:
     """Return False for most elements of level SHOWN."""
     names = element.keys()
-    if not names:
-        return False
-    return not _HIDING_NAMES.isdisjoint(names) or ("class" in names and _names_unseen(element.get("class", "")))
+    return not HIDING_ATTRIBUTES.isdisjoint(names) or ("class" in names and _names_unseen(element.get("class", "")))
 
 
 def shown_texts(texts: Sequence[str], levels: Sequence[int]) -> list[str]:
