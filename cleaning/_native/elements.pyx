@@ -171,16 +171,21 @@ cdef class _Test:
         return first != NULL and self._fits(first)
 
     cdef bint _fits(self, const char* text) noexcept:
-        cdef Py_ssize_t index
         if self.place == AT_START:
             while text[0] in (c" ", c"\t", c"\r", c"\n"):
                 text += 1
-            for index in range(self.numbers[<unsigned char> text[0]], self.numbers[<unsigned char> text[0] + 1]):
-                if strncmp(text, self.bytes[index], self.sizes[index]) == 0:
-                    return True
-            return False
-        for index in range(self.count):
-            if strstr(text, self.bytes[index]) != NULL:
+            return self._begins(text)
+        while text[0] != 0:
+            if self._begins(text):
+                return True
+            text += 1
+        return False
+
+    cdef inline bint _begins(self, const char* text) noexcept:
+        """Return True if a text begins with one of the parts."""
+        cdef Py_ssize_t index
+        for index in range(self.numbers[<unsigned char> text[0]], self.numbers[<unsigned char> text[0] + 1]):
+            if strncmp(text, self.bytes[index], self.sizes[index]) == 0:
                 return True
         return False
 

@@ -18,6 +18,7 @@ _MIN_SITE_LETTERS = 3  # common beginning of the site's name and a part of the t
 _MIN_LABEL_LETTERS = 4  # of a host's label in a part of the title, or of a part in a label
 _MAX_NAME_CHARS = 100
 _NO_LETTER = re.compile(r"[\W_]+")
+_ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
 _SITE_TYPES = frozenset("website organization newsmediaorganization corporation onlinestore blog".split())
 _SITE_METAS = ("og:site_name", "application-name", "apple-mobile-web-app-title", "al:ios:app_name")
 _NO_LABEL = frozenset("www m com co org net gov edu ac".split())
@@ -79,6 +80,8 @@ def _site_names(stated: Statements) -> Iterator[Statement]:
 
 def letters_of(text: str) -> str:
     """Return only the letters and digits of a text, case-folded: equal for two spellings of a name."""
+    if text.isascii():
+        return text.encode("ascii").translate(None, _ASCII_SIGNS).decode("ascii").lower()
     return _NO_LETTER.sub("", text).casefold()
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lxml import etree
 
+from cleaning.input.class_names import class_test
 from cleaning.leaves import is_ornament
 from cleaning.metadata.elements import find_elements
 from cleaning.terms import normalise
@@ -43,10 +44,11 @@ _IN_GRAPHIC = etree.XPath("boolean(ancestor::svg)")
 _ARTICLE_TYPE = re.compile(r"(?:article|posting|report|recipe|question|review|course|book|event)$")
 _PAGE_TYPE = re.compile(r"(?:page|product|productgroup|video|videoobject|creativework|podcastepisode)$")
 _NAME_PARTS = ("givenName", "familyName")
-_REPLY = re.compile(
-    r"\bcomments?\b|\bcomment[_-]|\brelated\b|testimonial|/(?:Comment|Answer)\b"
-    r"|\breviews?[-_]+(?:list|item|card|intro|author|body|rating|container)|(?:customer|user|featured|product)[-_]?reviews?\b",
-    re.IGNORECASE,
+_IS_REPLY = class_test(
+    re.compile(
+        r"\bcomments?\b|\bcomment[_-]|\brelated\b|testimonial|/(?:comment|answer)\b"
+        r"|\breviews?[-_]+(?:list|item|card|intro|author|body|rating|container)|(?:customer|user|featured|product)[-_]?reviews?\b"
+    )
 )
 _MAX_VALUE_LEVELS = 8
 _LINE_TAGS = frozenset("br p div h2 h3 li tr td table ul ol section".split())
@@ -304,7 +306,7 @@ def visible_text(element: HtmlElement) -> str | None:
 def is_marked_as_reply(element: HtmlElement) -> bool:
     """Return True if the marks of an element say that it is a comment, an answer, or a teaser of another page."""
     marks = f"{element.get('class', '')} {element.get('id', '')} {element.get('itemtype', '')}"
-    return element.tag != "body" and _REPLY.search(marks) is not None
+    return element.tag != "body" and _IS_REPLY(marks.lower())
 
 
 def _tidy_visible(text: str | None) -> str | None:
