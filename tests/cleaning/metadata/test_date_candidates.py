@@ -1,5 +1,7 @@
 """Candidates for the day of publication, and their features."""
 
+import pytest
+
 from cleaning import parse
 from cleaning.metadata.date_candidates import DateCandidate, DateSource, collect_dates
 from cleaning.metadata.dates import describe_days
@@ -65,3 +67,23 @@ def test_a_text_that_is_only_a_date_is_short():
 def test_the_day_on_which_something_ends_is_a_limit():
     assert "limit" in signs_of("Sale ends 5 March 2024")
     assert "limit" not in signs_of("Posted 5 March 2024")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<p>Published on 12 March 2024</p>",
+        "<p>Veröffentlicht: 12.03.2024, 15:30</p>",
+        "<p>Yayın tarihi 12.03.2024</p>",
+        "<p>Sale ends 12 March 2024</p>",
+        "<p>Обновлено 12.03.2024</p>",
+        '<div class="entry-date published"><span id="footer">12 March 2024</span></div>',
+        '<div class="related">12 March 2024</div>',
+    ],
+)
+def test_capitals_make_no_difference(body):
+    written, capitals = (
+        [(date.day, date.source, date.signs) for date in collect_dates(evidence("", text), "en")]
+        for text in (body, body.upper())
+    )
+    assert written == capitals

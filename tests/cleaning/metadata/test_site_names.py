@@ -1,6 +1,8 @@
 """The names of a site, and the parts of titles that are one."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from stated_pages import article, linked
 
 from cleaning import parse
@@ -66,3 +68,8 @@ def test_a_page_that_states_no_site_has_no_name():
 @pytest.mark.parametrize("url", [None, "", "http://[broken", "https://" + "a." * 10_000])
 def test_any_address_gives_a_site(url):
     assert not read_site(statements(), url).is_name("courier")
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_letters_of_an_ascii_text_are_those_beside_another_letter(text):
+    assert letters_of(f"{text}\u00e9") == f"{letters_of(text)}\u00e9"
