@@ -91,17 +91,20 @@ def text_digest(text: str, sequence: Sequence[str]) -> int:
     """
     if sequence:
         return digest_terms(sequence)
-    return digest_terms(()) & ~_LOWER_HALF | xxh64_intdigest(text.encode(errors="replace")) & _LOWER_HALF
+    return _NO_TERMS & ~_LOWER_HALF | xxh64_intdigest(text.encode(errors="replace")) & _LOWER_HALF
 
 
 def has_terms(digest: int) -> bool:
     """Return False for the digest of a text without terms, such as "* * *" or "It wasn't."."""
-    return (digest ^ digest_terms(())) > _LOWER_HALF
+    return (digest ^ _NO_TERMS) > _LOWER_HALF
 
 
 def digest_terms(sequence: Sequence[str]) -> int:
     """Return the unsigned 64-bit digest of a sequence of terms."""
     return xxh64_intdigest(" ".join(sequence).encode(errors="replace"))
+
+
+_NO_TERMS = digest_terms(())
 
 
 def distance(a: int, b: int) -> int:

@@ -75,6 +75,8 @@ def compare_blocks(
     candidates within `max_distance` bits of a kept block repeat it, even where they stand above it. The page has
     changed if the digests of its blocks, in reading order, have.
     """
+    if not earlier:
+        return PageComparison((), tuple(candidates), (), changed=bool(candidates))
     kept = _match_rows(candidates, earlier, max_distance)
     positions = {kept_block.position for kept_block in kept}
     used = {_row_identity(kept_block.earlier) for kept_block in kept}
