@@ -149,9 +149,6 @@ class NearFingerprints(Generic[Item]):
         return [(low, fingerprint >> low & mask) for low, mask in self._bands]
 
 
-_NOTHING_PACKED = np.empty(0, np.uint64)
-
-
 class _Bucket(Generic[Item]):
     """The items whose fingerprints are equal in a band.
 
@@ -159,10 +156,8 @@ class _Bucket(Generic[Item]):
     each, which takes seconds for such a page, not half an hour.
     """
 
-    __slots__ = ("_items", "_packed", "_recent")
-
     def __init__(self) -> None:
-        self._packed = _NOTHING_PACKED
+        self._packed = np.empty(0, np.uint64)
         self._recent: list[int] = []
         self._items: list[Item] = []
 

@@ -118,21 +118,19 @@ cdef class _Test:
 
     cdef Place place
     cdef tuple parts
-    cdef Py_ssize_t count
     cdef const char* bytes[PARTS_MAX]
     cdef Py_ssize_t sizes[PARTS_MAX]
     # The parts that begin with a byte are those from one number to the next.
     cdef Py_ssize_t numbers[257]
 
     def __cinit__(self, Place place, tuple parts):
-        cdef Py_ssize_t index, byte
+        cdef Py_ssize_t index, byte, count = len(parts)
         self.place = place
         self.parts = tuple(sorted([part.encode() for part in parts]))
-        self.count = len(self.parts)
-        if self.count > PARTS_MAX:
-            raise ValueError(f"a search takes {PARTS_MAX} parts; there are {self.count}")
+        if count > PARTS_MAX:
+            raise ValueError(f"a search takes {PARTS_MAX} parts; there are {count}")
         memset(self.numbers, 0, sizeof(self.numbers))
-        for index in range(self.count):
+        for index in range(count):
             self.bytes[index] = <const char*> <bytes> self.parts[index]
             self.sizes[index] = len(<bytes> self.parts[index])
             self.numbers[<unsigned char> self.bytes[index][0] + 1] += 1

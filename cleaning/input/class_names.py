@@ -14,7 +14,7 @@ _MAX_CHARS = 200
 
 
 def class_test(pattern: re.Pattern[str]) -> Callable[[str], bool]:
-    """Return a test of whether classes, as written, have a match of the pattern; it remembers short ones.
+    """Return a test of whether classes, alone or with ids, have a match of the pattern; it remembers short ones.
 
     Without the compiled core, a page asks thousands of times, and a search takes up to three microseconds.
     """
