@@ -6,52 +6,36 @@
 import json
 import os
 import re
-import shlex
-import subprocess
-import sys
 from contextlib import ExitStack
-from pathlib import Path
 
-import processes
 import pytest
 from changing_site import Site, article, listing, prose
-from sqlalchemy import text
+from operator_day import Operator
 
-from crawler.storage.database import opened_engine
-
-ROOT = Path(__file__).parents[1]
 PAGES = int(os.environ.get("BLOCKSIEVE_DAY_PAGES", "12"))
 NAMES = "quiet busy steady moved refused redesigned vanished limited silent unchanged".split()
 EVERY_TIME = 1_000_000
-HURRY = {
-    "ALLOW_ADDRESSES": "127.0.0.0/8",
-    "AUTOTHROTTLE_ENABLED": "0",
+SETTINGS = {
     "AUTOTHROTTLE_MAX_DELAY": "0.1",
     "BOILERPLATE_MIN_PAGES": "0",
     "HOST_PAUSE_MAX_SECONDS": "2",
     "PARALLEL_CRAWLS": "10",
-    "PROGRESS": "off",
-    "RETRY_TIMES": "0",
-    "STORE_BATCH_SECONDS": "0.1",
 }
-# Each alert is appended to the file as a line.
-TELL = "import pathlib, sys; open(sys.argv[1], 'a').write(sys.stdin.read() + '\\n')"
 
 
-class Day:
-    """The sites by name, the database, and the commands of the operator."""
+class Day(Operator):
+    """Ten sites of news, and a new home for one of them."""
 
     def __init__(self, folder, stack):
-        self.folder = folder
-        self.url = f"sqlite:///{folder / 'blocks.db'}"
-        self.told = folder / "alerts.jsonl"
-        self.sites = {name: Site(f"127.0.0.{number}") for number, name in enumerate(NAMES, 1)}
+        sites = {name: Site(f"127.0.0.{number}") for number, name in enumerate(NAMES, 1)}
+        super().__init__(folder, sites, SETTINGS)
         self.new_home = Site("127.0.0.20")
-        for site in (*self.sites.values(), self.new_home):
+        for site in (*sites.values(), self.new_home):
             stack.callback(site.close)
-        for number, name in enumerate(NAMES):
-            self.fill(self.sites[name], number)
-        self.write_file()
+        for number, site in enumerate(sites.values()):
+            self.fill(site, number)
+        arguments = "arguments = { allow = '/news/\\d+' }"
+        self.write_file(lambda site: f'sections = ["{site.url}/news/"]\ninterval = "6h"\n{arguments}')
 
     def fill(self, site, number):
         paths = self.paths()
@@ -62,68 +46,6 @@ class Day:
 
     def paths(self):
         return [f"/news/{page}" for page in range(PAGES)]
-
-    def write_file(self):
-        tables = [
-            f'[sites.{name}]\nsections = ["{site.url}/news/"]\ninterval = "6h"\n'
-            "arguments = { allow = '/news/\\d+' }\n"
-            for name, site in self.sites.items()
-        ]
-        (self.folder / "sites.toml").write_text("\n".join(tables), "utf-8")
-
-    def scrapy(self, *arguments):
-        """Run a command; return its exit code, what it printed as JSON, and its errors."""
-        command = shlex.join([sys.executable, "-c", TELL, str(self.told)])
-        settings = HURRY | {"DATABASE_URL": self.url, "ALERT_COMMAND": command, "ALERT_SECONDS": "120"}
-        line = [sys.executable, "-m", "scrapy", *arguments]
-        for name, value in settings.items():
-            line += ["-s", f"{name}={value}"]
-        environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-        environment |= {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawler.settings"}
-        done = processes.run(
-            line,
-            capture_output=True,
-            cwd=self.folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            timeout=600,
-        )
-        return done.returncode, done.stdout, done.stderr
-
-    def crawl(self, *, first=False):
-        """Let the time of everything have come, and crawl; return the exit code, that of each site, and the errors."""
-        for table in () if first else ("page", "section"):
-            self.change(f"UPDATE {table} SET next_visit = '2024-01-01 00:00:00' WHERE next_visit IS NOT NULL")
-        if not first:
-            self.change("UPDATE section SET last_seen = '2024-01-01 00:00:00'")
-        code, output, errors = self.scrapy("sites", "crawl", "--json")
-        assert output, errors
-        return code, {crawl["site"]: crawl["exit_code"] for crawl in json.loads(output)["crawls"]}, errors
-
-    def host(self, name):
-        return self.sites[name].url.removeprefix("http://")
-
-    def status(self):
-        code, output, errors = self.scrapy("sites", "status", "--json")
-        assert output, errors
-        return code, {row["site"]: row for row in json.loads(output)["sites"]}
-
-    def change(self, statement):
-        with opened_engine(self.url) as engine, engine.begin() as connection:
-            connection.execute(text(statement))
-
-    def rows(self, query):
-        with opened_engine(self.url) as engine, engine.connect() as connection:
-            return [tuple(row) for row in connection.execute(text(query))]
-
-    def alerts(self):
-        """Return what was told since the last call, as pairs of host and condition, and of the state."""
-        lines = self.told.read_text("utf-8").splitlines() if self.told.exists() else []
-        self.told.unlink(missing_ok=True)
-        names = {self.host(name): name for name in self.sites}
-        told = [alert for line in lines for alert in json.loads(line)["alerts"]]
-        return sorted((names.get(alert["site"], alert["site"]), alert["condition"], alert["state"]) for alert in told)
 
 
 @pytest.fixture
