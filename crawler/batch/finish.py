@@ -54,7 +54,7 @@ def finish_range(output: OutputFolder, plan: Plan, mode: PageComparisonMode, ran
         stored = _write_blocks(output, number, pages, _KeptBlocks.read(output, number, addresses.repeated, sightings))
         counts.update(stored | {"pages": len(pages)})
         counts.update(f"{word}_pages" for word in pages["duplicate"].drop_null().to_pylist())
-        languages += _count_languages(pages)
+        languages.update(_count_languages(pages))  # with `+=`, a language without a word would lose its count
     return {f"stored/{name}": count for name, count in counts.items()} | dict(languages)
 
 

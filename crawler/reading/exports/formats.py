@@ -31,7 +31,7 @@ _GROUP_ROWS = 20_000
 _GROUP_CHARS = 16_000_000
 # A spreadsheet takes a text that starts with one of these for a formula, so a quote is put before it. A text that
 # starts with a quote gets another one, so that removing the first quote always restores the text.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
+_FORMULA_STARTS = (*"=+-@＝＋－＠\t\r\n", "'")  # noqa: RUF001 — Excel in East Asia takes the wide signs too
 _FORMULA_QUOTE = "'"
 # The limits of Excel: characters of a cell, rows of a sheet, and the whole numbers that its floats can hold.
 _CELL_CHARS = 32_767
@@ -294,9 +294,13 @@ def _plain_cell(value: Any) -> Any:
 
 
 def csv_cell(value: Any) -> Any:
-    """Return a value that no spreadsheet takes for a formula."""
-    if isinstance(value, str):
-        return f"{_FORMULA_QUOTE}{value}" if value.startswith(_FORMULA_STARTS) else value
+    """Return a value as CSV has it: lists as JSON, times in ISO form, no text that is a formula."""
     if isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)
-    return value.isoformat() if hasattr(value, "isoformat") else value
+    return value.isoformat() if hasattr(value, "isoformat") else quote_formula(value)
+
+
+def quote_formula(value: Any) -> Any:
+    """Return a value that no spreadsheet takes for a formula: a text that begins like one gets a quote."""
+    is_formula = isinstance(value, str) and value.startswith(_FORMULA_STARTS)
+    return f"{_FORMULA_QUOTE}{value}" if is_formula else value

@@ -103,3 +103,13 @@ def test_options_of_texts_and_duplicates_are_checked_first(scrapy, tmp_path, arg
     assert done.returncode in {1, 2}
     assert says in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_folder_with_a_page_without_text_is_summed_up(scrapy, tmp_path):
+    (tmp_path / "pages").mkdir()
+    for name, page in (("full", article("Mills", paragraph("mill"))), ("empty", "<html><body></body></html>")):
+        (tmp_path / "pages" / f"{name}.html").write_text(page, "utf-8")
+    done = scrapy("batch", "pages", "--out", "out", "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"none +│ +1 │ +0 │", done.stdout)
