@@ -24,10 +24,10 @@ from blocksieve import HOME, hiding_place
 from cleaning import METHODS
 from cleaning._native import explain_missing_core
 from crawler import settings as ours
-from crawler.config import Config, misspelt_settings, use_database_settings
+from crawler.config import Config, misspelt_settings, read_setting, use_database_settings
 from crawler.config.names import alias_of, name_in_use, set_ours
 from crawler.config.profiles import PROFILES
-from crawler.config.values import is_on_command_line
+from crawler.config.values import given_value, in_host_project, is_on_command_line
 from crawler.context import CrawlContext, context_of
 from crawler.errors import ConfigError, RenderError, SetupError
 from crawler.fetching.network import HttpHandler
@@ -55,6 +55,7 @@ _CLEANING_MIDDLEWARE_ORDER = 10
 _AUTO_THROTTLE = "crawler.fetching.throttling.AutoThrottle"
 _STORE_PIPELINE = "pipelines.store.StorePipeline"
 _HTTP_HANDLER = "crawler.fetching.network.HttpHandler"
+_CSV_EXPORTER = "crawler.reading.exports.feeds.QuotedCsvItemExporter"
 _COMPONENT_TABLES = ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS")
 # Settings without a use in the add-on Cleaning, and the values that switch them off.
 _UNUSED_BY_CLEANING: dict[str, Any] = {"RENDER": False, "REPLAY": "", "ARCHIVE": ""}
@@ -139,7 +140,7 @@ class Cleaning:
         _check_host_project(config, settings)
         if self._looks_only:
             return
-        use_database_settings(settings, read_settings(config.database_url))
+        use_database_settings(settings, read_kept_settings(settings))
         _warn_of_missing_core()
         _warn_of_misspelt(settings)
         settings.setdefault_in_component_priority_dict(
@@ -167,6 +168,17 @@ def looking_command(crawler: Crawler) -> str | None:
     return "shell" if is_shell or crawler.spidercls is DefaultSpider else None
 
 
+def read_kept_settings(settings: BaseSettings) -> dict[str, Any]:
+    """Return the settings that the database of a crawl keeps.
+
+    {} in a host project that names no database: a file of that name in its folder may be anybody's. If the crawl stores
+    there and its settings differ, it says so then.
+    """
+    if in_host_project(settings) and given_value("DATABASE_URL", settings) is None:
+        return {}
+    return read_settings(read_setting("DATABASE_URL", settings))
+
+
 def _warn_of_missing_core() -> None:
     if (missing := explain_missing_core()) is not None:
         logger.warning("%s", missing)
@@ -181,7 +193,7 @@ def _settle_method(settings: BaseSettings, *, looks_only: bool) -> Config:
     """Return the settings, with RENDER for a method that needs it. Raises ConfigError if the method cannot work."""
     config = Config.read(settings)
     if not looks_only:
-        config = config.with_database_settings(settings, read_settings(config.database_url))
+        config = config.with_database_settings(settings, read_kept_settings(settings))
     if config.profile in PROFILES:
         logger.info("This crawl repeats the system of a paper: %s", PROFILES[config.profile].paper)
     method, needs = config.cleaning_method, METHODS[config.cleaning_method].needs
@@ -203,6 +215,9 @@ def _add_components(settings: BaseSettings) -> None:
     settings.set("REQUEST_FINGERPRINTER_CLASS", ours.REQUEST_FINGERPRINTER_CLASS, priority="addon")
     if settings.getpriority("RETRY_HTTP_CODES") == SETTINGS_PRIORITIES["default"]:
         settings.set("RETRY_HTTP_CODES", ours.RETRY_HTTP_CODES, priority="addon")
+    if "csv" not in (exporters := settings.getdict("FEED_EXPORTERS")):
+        priority = max(settings.getpriority("FEED_EXPORTERS") or 0, SETTINGS_PRIORITIES["addon"])
+        settings.set("FEED_EXPORTERS", {**exporters, "csv": _CSV_EXPORTER}, priority)
     for table in _COMPONENT_TABLES:
         # A table given on the command line is used as it is.
         if (settings.getpriority(table) or 0) >= SETTINGS_PRIORITIES["cmdline"]:

@@ -27,6 +27,8 @@ import pytest
 import scrapy.core.downloader.contextfactory  # noqa: F401 — its import looks at all modules; few are there yet
 from sqlalchemy.engine import make_url
 
+from crawler.config import declared_settings
+
 ROOT = Path(__file__).parents[1]
 # Each crawl asks for this file. Servers list the request only if a test has put the file there.
 TDMREP_PATH = "/.well-known/tdmrep.json"
@@ -51,6 +53,8 @@ if "BLOCKSIEVE_DATA" in os.environ:
     os.environ["BLOCKSIEVE_DATA"] = str(DATA)  # for programs that are run in other folders
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
+
+SETTINGS = frozenset(declared_settings())
 
 # The files whose tests take a minute or more, or have one that waits long.
 LONGEST = (
@@ -175,6 +179,34 @@ def _is_slow(item):
     )
 
 
+@pytest.fixture(scope="session", autouse=True)
+def working_folder(tmp_path_factory):
+    """Run all tests in an empty folder, with an empty home and no settings from the environment.
+
+    A checkout in which somebody works has a database, a proxy, a scrapy.cfg.
+    """
+    folder, home = tmp_path_factory.mktemp("working"), tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            plain = name.upper()
+            if plain.startswith("SCRAPY_") or plain.endswith("_PROXY") or plain.removeprefix("BLOCKSIEVE_") in SETTINGS:
+                patch.delenv(name)
+        for name, place in {"HOME": home, "XDG_CONFIG_HOME": home, "XDG_CACHE_HOME": home}.items():
+            patch.setenv(name, str(place))
+        patch.chdir(folder)
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def _working_folder_stays_empty(working_folder):
+    """Fail a test that writes where all tests run: another one could read it."""
+    yield
+    left = [path.name for path in working_folder.iterdir()]
+    for path in working_folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert not left, f"left in the folder of all tests: {left}"
+
+
 @pytest.fixture(scope="session")
 def data():
     """Return the folder of the shared data; the test is skipped where there is none."""
@@ -297,7 +329,7 @@ class Crawled:
 def crawl(tmp_path):
     """Run `scrapy crawl NAME`, or `scrapy runspider FILE` for a path."""
 
-    def run(spider, arguments=None, settings=None, *, folder=ROOT, environment=None):
+    def run(spider, arguments=None, settings=None, *, folder=None, environment=None):
         verb = "runspider" if str(spider).endswith(".py") else "crawl"
         command = [sys.executable, "-m", "scrapy", verb, str(spider)]
         for name, value in (arguments or {}).items():

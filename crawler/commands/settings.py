@@ -18,14 +18,12 @@ from scrapy.exceptions import UsageError
 from scrapy.spiderloader import get_spider_loader
 
 from cleaning.declare import declared_options, did_you_mean
-from crawler.addon import check_packages
+from crawler.addon import check_packages, read_kept_settings
 from crawler.commands.crawl import OUTSIDE
 from crawler.config import themes, use_database_settings
 from crawler.config.arguments import FRESH, ArgumentSpider
 from crawler.config.explanation import explain_setting, explain_settings, set_declared_default
-from crawler.config.names import name_in_use
 from crawler.errors import ConfigError, SetupError
-from crawler.storage.schema import read_settings
 from crawler.terminal import cut_text, make_console, make_table, print_error, print_json, printable
 
 if TYPE_CHECKING:
@@ -73,7 +71,7 @@ class SettingsCommand(ScrapySettings):
             elif opts.spider is not None:
                 _show_arguments(opts.spider, self.settings, as_json=opts.json)
             else:
-                use_database_settings(self.settings, read_settings(_database_url(self.settings)))
+                use_database_settings(self.settings, read_kept_settings(self.settings))
                 _show(opts.explain, self.settings, as_json=opts.json)
             sys.stdout.flush()
         except (ConfigError, SetupError) as error:
@@ -84,13 +82,6 @@ class SettingsCommand(ScrapySettings):
             if not isinstance(error, BrokenPipeError):
                 print_error(f"the output cannot be written: {error.strerror}")
                 self.exitcode = 1
-
-
-def _database_url(settings: BaseSettings) -> str:
-    """Return the database that a crawl would use. Raises ConfigError."""
-    with_default = settings.copy()
-    set_declared_default("DATABASE_URL", with_default)
-    return str(with_default[name_in_use("DATABASE_URL", with_default)])
 
 
 def _show(name: str, settings: BaseSettings, *, as_json: bool) -> None:

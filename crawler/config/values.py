@@ -67,7 +67,7 @@ def read_value(setting: Option, settings: BaseSettings) -> Any:
 def _clash_hint(name: str, settings: BaseSettings) -> str:
     """Return what to do if the bad value of a plain name belongs to the host project, "" elsewhere."""
     is_plain = name_in_use(name, settings) == name
-    if not (is_plain and _in_host_project(settings)) or is_on_command_line(settings, name):
+    if not (is_plain and in_host_project(settings)) or is_on_command_line(settings, name):
         return ""
     return f"; if {name} is a setting of the project's own, set {alias_of(name)}, which counts in its place"
 
@@ -76,7 +76,7 @@ def _shown(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, dict) else value
 
 
-def _in_host_project(settings: BaseSettings) -> bool:
+def in_host_project(settings: BaseSettings) -> bool:
     """Return True in a project whose settings do not come from crawler/settings.py."""
     return str(settings.get("SPIDER_LOADER_CLASS")) != _OUR_SPIDER_LOADER
 

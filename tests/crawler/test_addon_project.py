@@ -8,6 +8,11 @@ from contextlib import closing
 
 import processes
 import pytest
+from scrapy.settings import Settings
+
+from crawler.addon import Blocksieve, Cleaning
+from crawler.config import Config
+from crawler.storage.store import Store
 
 SPIDER = """
 from scrapy import Request, Spider
@@ -154,3 +159,15 @@ def test_the_callback_of_a_host_project_has_the_cleaned_page(run_project, tmp_pa
     river = items["/river"]
     assert (river["title"], river["kept"]) == ("The river", 1)
     assert river["markdown"].startswith("# The river\n\nThe river rose")
+
+
+@pytest.mark.parametrize("add_on", [Cleaning, Blocksieve])
+def test_a_database_in_a_project_s_folder_changes_no_setting_unless_it_is_named(tmp_path, monkeypatch, add_on):
+    monkeypatch.chdir(tmp_path)
+    config = Config(database_url="sqlite:///blocks.db", dedup_scope="site")
+    with closing(Store.open(config)) as store:
+        store.keep_settings(config)
+    for named, scope in ((None, None), (config.database_url, "site")):
+        settings = Settings({"DATABASE_URL": named})
+        add_on().update_settings(settings)
+        assert settings.get("DEDUP_SCOPE") == scope

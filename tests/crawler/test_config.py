@@ -25,8 +25,7 @@ def read(priority="project", **values):
     return Config.read(make_settings(priority, **values))
 
 
-def test_defaults_hold_where_nothing_is_set(monkeypatch):
-    monkeypatch.delenv("DATABASE_URL", raising=False)
+def test_defaults_hold_where_nothing_is_set():
     config = read()
     assert (config.database_url, config.dedup_distance, config.keep_html) == ("sqlite:///blocks.db", 3, True)
 

@@ -58,7 +58,6 @@ def scrapy(tmp_path, environment, monkeypatch):
         if arguments and arguments[0] in IN_PROCESS and not starts_a_crawl(arguments):
             with monkeypatch.context() as patch:
                 patch.chdir(tmp_path)
-                patch.delenv("DATABASE_URL", raising=False)
                 for name, value in (environment | more).items():
                     patch.setenv(name, value)
                 return run_within(patch, arguments)

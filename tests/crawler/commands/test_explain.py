@@ -42,7 +42,6 @@ children stood along the wet quay, counting barrels, planks and drowned pumpkins
 def explain(tmp_path, monkeypatch, capsys):
     """Run the command in an empty folder: exit code, output and errors, a usage error as its sentence and code 2."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("DATABASE_URL", raising=False)
 
     def run(*arguments, **values):
         settings = Settings()

@@ -53,8 +53,7 @@ def test_scrapys_own_options_still_work(run):
     assert run("--getlist", "SPIDER_MODULES", SPIDER_MODULES="a,b") == "['a', 'b']\n"
 
 
-def test_the_options_of_scrapy_know_our_defaults(run, monkeypatch):
-    monkeypatch.delenv("DATABASE_URL", raising=False)
+def test_the_options_of_scrapy_know_our_defaults(run):
     assert run("--get", "DATABASE_URL") == "sqlite:///blocks.db\n"
     assert run("--getbool", "KEEP_HTML") == "True\n"
     assert run("--getint", "DEDUP_DISTANCE") == "3\n"
