@@ -24,7 +24,8 @@ from crawler.redact import redact_text
 from crawler.reports.correction import finish
 from crawler.storage.database import write_transaction
 from crawler.teaching import records
-from crawler.web.app import tell_errors
+from crawler.web.app import read_question, tell_errors
+from crawler.web.records import PageQuestion, Question, RowNumber
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -38,6 +39,12 @@ if TYPE_CHECKING:
 TEMPLATES = "crawler.editing"
 """The package with the templates."""
 _MAX_URL_CHARS = 2_000
+
+
+class JobQuestion(Question, frozen=True):
+    """One job."""
+
+    number: RowNumber
 
 
 class EditConflictError(CrawlerError):
@@ -63,23 +70,23 @@ class Editor:
     def routes(self) -> list[Route]:
         """Return the routes of editing."""
         return [
-            Route("/edit/pages/{page:int}", self._told(self._show_page), methods=["GET"]),
-            Route("/edit/pages/{page:int}", self._told(self._store_page), methods=["POST"]),
+            Route("/edit/pages/{page}", self._told(self._show_page), methods=["GET"]),
+            Route("/edit/pages/{page}", self._told(self._store_page), methods=["POST"]),
             Route("/edit/sites/{site}", self._told(self._show_site), methods=["GET"]),
             Route("/edit/sites/{site}", self._told(self._change_site), methods=["POST"]),
             Route("/edit/jobs", self._told(self._show_jobs), methods=["GET"]),
             Route("/edit/jobs", self._told(self._start_job), methods=["POST"]),
-            Route("/edit/jobs/{number:int}", self._told(self._show_job), methods=["GET"]),
-            Route("/edit/jobs/{number:int}", self._told(self._stop_job), methods=["POST"]),
+            Route("/edit/jobs/{number}", self._told(self._show_job), methods=["GET"]),
+            Route("/edit/jobs/{number}", self._told(self._stop_job), methods=["POST"]),
         ]
 
     async def _show_page(self, request: Request) -> Response:
-        page_id = request.path_params["page"]
+        page_id = read_question(request, PageQuestion).page
         form = await self._answering.run(lambda: self._read_form(page_id))
         return self._page(request, "correct_page.html.j2", form=form)
 
     async def _store_page(self, request: Request) -> Response:
-        page_id = request.path_params["page"]
+        page_id = read_question(request, PageQuestion).page
         fields = await _read_form_fields(request)
         reader = reader_of(fields)
 
@@ -145,7 +152,7 @@ class Editor:
         return RedirectResponse(f"/edit/jobs/{job.number}", HTTPStatus.SEE_OTHER)
 
     async def _show_job(self, request: Request) -> Response:
-        job = self._jobs.job(request.path_params["number"])
+        job = self._jobs.job(read_question(request, JobQuestion).number)
         # The state is read before the log, so that the log of a job that has ended is whole.
         state = job.state
         log = redact_text(await self._answering.run(job.tail))
@@ -153,7 +160,7 @@ class Editor:
 
     async def _stop_job(self, request: Request) -> Response:
         await _read_form_fields(request)
-        number = request.path_params["number"]
+        number = read_question(request, JobQuestion).number
         self._jobs.stop(number)
         return RedirectResponse(f"/edit/jobs/{number}", HTTPStatus.SEE_OTHER)
 

@@ -17,11 +17,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, TypeVar
 from uuid import uuid4
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, event, func, insert, select
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError
 
-from crawler.errors import CrawlerError, StoreError, StoreLockedError, StoreUnavailableError
+from crawler.errors import CrawlerError, QueryError, StoreError, StoreLockedError, StoreUnavailableError
 from crawler.redact import redact_text
 from crawler.storage.backend import STOPPED, Diagnosis, redact_url
 from crawler.storage.pages import UNREADABLE
@@ -32,7 +32,7 @@ from crawler.storage.tables import change_log, database_id, document_frequency, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from sqlalchemy.engine import URL, Connection, Engine
+    from sqlalchemy.engine import URL, Connection, Engine, ExceptionContext
 
     from crawler.storage.backend import Backend, CommitCheck
     from crawler.storage.change_log import Horizon
@@ -70,7 +70,22 @@ def open_engine(
     """
     parsed = _parse_url(url)
     kind = _backend_of_url(parsed)
-    return kind.open(parsed, must_exist=must_exist, busy_seconds=busy_seconds, query_seconds=query_seconds)
+    engine = kind.open(parsed, must_exist=must_exist, busy_seconds=busy_seconds, query_seconds=query_seconds)
+    event.listen(engine, "handle_error", _refuse_value)
+    return engine
+
+
+def _refuse_value(context: ExceptionContext) -> None:
+    """Raise QueryError for a value that no column can hold: no question of a user's may end in a traceback."""
+    if isinstance(context.sqlalchemy_exception, DataError) or isinstance(
+        # Of the drivers' own code, before the database sees the value.
+        context.original_exception,
+        (OverflowError, UnicodeEncodeError),
+    ):
+        raise QueryError(
+            "no database holds a text with a NUL character or half a surrogate pair, or a number of more than 64 bits "
+            f"({context.original_exception})"
+        ) from context.original_exception
 
 
 @contextmanager

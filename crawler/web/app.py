@@ -114,7 +114,7 @@ class Editing:
 
 def _as_page(answering: Answering, renderer: Renderer, view: View) -> Endpoint:
     async def answer(request: Request) -> Response:
-        question = _read_question(request, view.question)
+        question = read_question(request, view.question)
 
         def work() -> str:
             return renderer.page(
@@ -128,7 +128,7 @@ def _as_page(answering: Answering, renderer: Renderer, view: View) -> Endpoint:
 
 def _as_json(answering: Answering, view: View) -> Endpoint:
     async def answer(request: Request) -> Response:
-        question = _read_question(request, view.question)
+        question = read_question(request, view.question)
 
         def work() -> tuple[bytes, bool]:
             record = answering.read(lambda snapshot: view.read(snapshot, question))
@@ -143,7 +143,7 @@ def _as_json(answering: Answering, view: View) -> Endpoint:
 
 def _original(answering: Answering) -> Endpoint:
     async def answer(request: Request) -> Response:
-        question = _read_question(request, OriginalQuestion)
+        question = read_question(request, OriginalQuestion)
         document = await answering.run(lambda: answering.read(lambda snapshot: render_original(snapshot, question)))
         return Response(document, media_type="text/html", headers={"Content-Security-Policy": FRAME_POLICY})
 
@@ -152,7 +152,7 @@ def _original(answering: Answering) -> Endpoint:
 
 def _feed(answering: Answering, renderer: Renderer) -> Endpoint:
     async def answer(request: Request) -> Response:
-        question = _read_question(request, ChangesQuestion)
+        question = read_question(request, ChangesQuestion)
 
         def work() -> str:
             def read(snapshot: DatabaseSnapshot) -> ChangesAnswer:
@@ -190,7 +190,7 @@ async def _static(request: Request) -> Response:
     return Response(file.body, media_type=file.type, headers={"Cache-Control": _YEAR})
 
 
-def _read_question(request: Request, question_type: type[_Asked]) -> _Asked:
+def read_question(request: Request, question_type: type[_Asked]) -> _Asked:
     """Return what a request asks for; raises ValidationError, which names the parameter."""
     parameters: dict[str, Any] = {**request.query_params, **request.path_params}
     return convert(parameters, question_type, strict=False)

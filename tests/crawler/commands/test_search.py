@@ -134,3 +134,11 @@ def test_an_unknown_site_is_a_sentence(scrapy, database):
     assert (failed.returncode, failed.stdout) == (1, "")
     assert failed.stderr.startswith("no page of the site a.exampel is in the database; ")
     assert scrapy("search", "nowhere", "--site", "a.example").returncode == 0
+
+
+def test_what_no_column_holds_is_a_sentence(scrapy, database):
+    """A number of more than 64 bits, and bytes of the shell that are no text."""
+    for arguments in (["--like", "9" * 30], [os.fsdecode(b"caf\xe9")], ["boat", "--section", os.fsdecode(b"\xff")]):
+        done = scrapy("search", *arguments)
+        assert "Traceback" not in done.stderr
+        assert done.returncode == 0 or "no database holds" in done.stderr

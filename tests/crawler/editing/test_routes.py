@@ -2,6 +2,7 @@
 
 import http.client
 import time
+from urllib.parse import quote
 
 import pytest
 import taught_site
@@ -138,6 +139,19 @@ def test_pages_and_sites_that_there_are_not(browser):
     assert browser.send("/edit/sites/nowhere.example", {"key": key, "action": "accept", "reader": "A"})[0] == 404
     assert browser.send(f"/edit/sites/{SITE}", {"key": key, "action": "drop"})[0] == 400
     assert browser.send("/edit/pages/2", {"key": key}, Content_Type="application/json")[0] == 400
+
+
+@pytest.mark.parametrize("odd", ["\0", "https://a.example/\0", "9" * 30, "9" * 5_000], ids=lambda odd: ascii(odd)[:30])
+def test_no_value_breaks_an_answer(browser, odd, caplog):
+    """Texts that no column and no command line holds, and numbers that are too large."""
+    key = browser.hidden("/edit/pages/2")["key"]
+    fields = {"key": key, "reader": "A", "url": odd}
+    browser.send(f"/edit/sites/{SITE}", fields | {"action": "forget"})
+    browser.send("/edit/jobs", fields | {"action": "visit"})
+    for path in ("/edit/pages/", "/edit/sites/", "/edit/jobs/"):
+        browser.ask(path + quote(odd, safe=""))
+        browser.send(path + quote(odd, safe=""), fields | {"action": "accept"})
+    assert "Traceback" not in caplog.text
 
 
 def test_a_form_that_never_ends_is_cut_off(browser):

@@ -129,3 +129,22 @@ def test_the_command_talks_by_its_standard_input(url, tmp_path):
     result = asyncio.run(call())
     assert not result.is_error
     assert len(result.structured_content["pages"]) == 5
+
+
+@pytest.mark.parametrize("odd", ["\0", "https://a.example/\0", "\ud800", "9" * 30], ids=ascii)
+def test_no_argument_breaks_an_answer(url, odd, caplog):
+    """A text that no column holds is answered, or is a mistake that a sentence tells."""
+    asked = [("search", {"query": "ferry", name: odd}) for name in ("query", "site", "section", "language", "cursor")]
+    asked += [(tool, {"url": odd}) for tool in ("read_page", "page_changes")]
+    asked += [("why_missing", {"url": page, "sentence": odd}) for page in (address(2), odd)]
+    asked += [(tool, {name: odd}) for tool in ("changes", "copies") for name in ("site", "cursor")]
+    asked += [("sites", {"begins": odd}), ("changes", {"kind": odd}), ("changes", {"since": odd})]
+
+    async def call():
+        with opened_engine(url, must_exist=True, query_seconds=60) as engine:
+            async with Client(make_server(engine, Settings({"DATABASE_URL": url}), "1")) as client:
+                for tool, arguments in asked:
+                    await client.call_tool(tool, arguments)
+
+    asyncio.run(call())
+    assert "Traceback" not in caplog.text

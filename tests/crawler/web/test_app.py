@@ -1,9 +1,12 @@
 """The application: static files, headers, and who may ask."""
 
 import re
+from http import HTTPStatus
 from urllib.parse import quote
 
+import msgspec
 from lxml import etree, html
+from web_answers import path_of
 
 
 def test_an_unknown_address_is_a_page_and_static_files_have_versions(ask):
@@ -58,3 +61,26 @@ def test_the_feed_opens_by_a_key_in_its_address_that_opens_nothing_else(ask_with
 def test_a_server_without_a_token_has_no_key_for_its_feed(ask):
     page = html.document_fromstring(ask("/changes").text)
     assert page.xpath("string(//link[@type='application/atom+xml']/@href)") == "/changes.atom"
+
+
+ODD = ["%00", "a%00b", "%ED%A0%80", "%FF", "%zz", "9" * 30, "9" * 5_000, "1e999", "%D9%A3"]
+"""Texts that no column holds, texts that are not UTF-8, and numbers that are none or too large."""
+
+
+def test_no_value_in_an_address_breaks_an_answer(ask, view, caplog):
+    """Wherever it stands: the answer is empty, or says what is wrong."""
+    names = [field.name for field in msgspec.structs.fields(view.question)]
+    paths = [path_of(view, **{name: odd}) for name in names if f"{{{name}}}" in view.path for odd in ODD]
+    paths += [f"{path_of(view)}?{name}={odd}" for name in names if f"{{{name}}}" not in view.path for odd in ODD]
+    check_answered(ask, [prefix + path for path in paths for prefix in ("", "/api")], caplog)
+
+
+def test_no_value_in_another_address_breaks_an_answer(ask, caplog):
+    paths = ("/changes.atom?site=", "/page?url=", "/page?url=https://a.example/", "/static/", "/pages/1/frame?method=")
+    check_answered(ask, [path + odd for path in (*paths, "/pages/") for odd in ODD], caplog)
+
+
+def check_answered(ask, addresses, caplog):
+    statuses = {address: ask(address).status for address in addresses}
+    assert {address: status for address, status in statuses.items() if status >= HTTPStatus.INTERNAL_SERVER_ERROR} == {}
+    assert "Traceback" not in caplog.text
