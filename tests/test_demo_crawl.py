@@ -11,16 +11,15 @@ from followed import following
 
 from cleaning.blocks import Reason
 from cleaning.terms import normalise
-from crawler.demo.build import build_site
-from crawler.demo.ground_truth import ground_truth
 from crawler.demo.run import BASE_URL, crawl_site, run_site
+from crawler.demo.site import read_truth
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def facts():
-    return ground_truth(build_site())
+    return read_truth()
 
 
 @pytest.fixture(scope="module")

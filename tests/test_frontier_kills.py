@@ -16,8 +16,8 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from crawler.demo.build import build_site
 from crawler.demo.run import BASE_URL, crawl_command, crawl_environment, run_site
+from crawler.demo.site import read_truth
 from crawler.storage.database import opened_engine, read_transaction
 
 KILLS = 10
@@ -206,7 +206,7 @@ def followed_targets(url):
     sources = rows(
         url, "SELECT url FROM request WHERE attempts > 0 AND outcome = 'page' AND url NOT IN (SELECT url FROM page)"
     )
-    target_by_url = {site_url(redirect.entry.path): site_url(redirect.target) for redirect in build_site().redirects}
+    target_by_url = {site_url(path): site_url(redirect["to"]) for path, redirect in read_truth()["redirects"].items()}
     return {target_by_url[source.url] for source in sources if source.url in target_by_url}
 
 

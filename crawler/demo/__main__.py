@@ -9,15 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crawler.demo.build import SEED, build_site
-from crawler.demo.ground_truth import ground_truth
-from crawler.demo.pages import site_replies
 from crawler.demo.server import REQUESTS_PATH, DemoServer
+from crawler.demo.site import read_replies, read_truth
 
 if TYPE_CHECKING:
     from types import FrameType
-
-    from crawler.demo.site import DemoSite
 
 _DESCRIPTION = """\
 Serve a small article site on 127.0.0.1 until interrupted, and print its URL.
@@ -26,8 +22,8 @@ It has ezinearticles' addresses and markup: 3 categories with subcategories, abo
 generated prose, and 20 links on each listing page. The pages have the boilerplate of a real site.
 The articles include exact and near-duplicate paragraphs, near-duplicate articles, redirects, and
 links that end at a 403, a CAPTCHA, a quota page, a removed article, a PDF, an image, or a path that
-robots.txt forbids. The same seed gives the same bytes on any port. The site also answers as an HTTP
-proxy for any host name, so that its pages keep their URLs when the port changes."""
+robots.txt forbids. The site also answers as an HTTP proxy for any host name, so that its pages keep
+their URLs when the port changes."""
 _EPILOG = f"""\
 examples:
   python -m crawler.demo
@@ -38,15 +34,16 @@ examples:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    # Before the slow part, so that a signal during start-up also ends the program quietly.
+    # First, so that a signal during start-up also ends the program quietly.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _exit)
     options = _parser().parse_args(arguments)
-    site = build_site(options.seed)
     if options.truth:
-        options.truth.write_text(json.dumps(ground_truth(site), indent=1, ensure_ascii=False) + "\n", "utf-8")
-    else:
-        _serve(site, options.port)
+        options.truth.write_text(json.dumps(read_truth(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        return 0
+    with DemoServer(options.port, read_replies()) as server:
+        print(server.url, flush=True)  # noqa: T201 — the line that callers wait for
+        server.serve_forever()
     return 0
 
 
@@ -58,17 +55,10 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: a free one)")
-    parser.add_argument("--seed", type=int, default=SEED, help=f"seed of the generator (default: {SEED})")
     parser.add_argument(
         "--truth", type=Path, metavar="FILE", help="write the ground truth as JSON to FILE; serve nothing"
     )
     return parser
-
-
-def _serve(site: DemoSite, port: int) -> None:
-    with DemoServer(port, site_replies(site)) as server:
-        print(server.url, flush=True)  # noqa: T201 — the line that callers wait for
-        server.serve_forever()
 
 
 def _exit(_number: int, _frame: FrameType | None) -> None:

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from crawler.demo.pages import Reply, not_found_reply
+from crawler.demo.site import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,10 @@ REQUESTS_PATH = "/demo/requests"
 
 
 class DemoServer(ThreadingHTTPServer):
-    """Answers from memory, with one thread for each connection. Port 0 takes a free port."""
+    """Answers from memory, with one thread for each connection. Port 0 takes a free port.
+
+    `replies` are by request target; the one of "" answers all others.
+    """
 
     daemon_threads = True
     request_queue_size = 128
@@ -31,7 +34,6 @@ class DemoServer(ThreadingHTTPServer):
     def __init__(self, port: int, replies: Mapping[str, Reply]) -> None:
         super().__init__((HOST, port), _Handler)
         self._replies = replies
-        self._unknown = not_found_reply()
         self._requests: Counter[str] = Counter()
         self._lock = Lock()
 
@@ -44,7 +46,7 @@ class DemoServer(ThreadingHTTPServer):
         if target == REQUESTS_PATH:
             with self._lock:
                 return Reply(200, "application/json", json.dumps(self._requests).encode())
-        return self._replies.get(target) or self._replies.get(unquote(target)) or self._unknown
+        return self._replies.get(target) or self._replies.get(unquote(target)) or self._replies[""]
 
     def count(self, status: int, target: str) -> None:
         with self._lock:

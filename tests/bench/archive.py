@@ -14,8 +14,7 @@ from pathlib import Path
 from scrapy import Request
 from scrapy.http import Response
 
-from crawler.demo.build import build_site
-from crawler.demo.pages import site_replies
+from crawler.demo.site import read_replies
 from crawler.fetching.archive import ArchiveFile, ArchiveRecords
 
 TYPE = {"Content-Type": "text/html; charset=utf-8"}
@@ -26,7 +25,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5, help="rounds, of which the fastest counts (default: 5)")
     options = parser.parse_args()
-    bodies = [reply.body for reply in site_replies(build_site()).values() if reply.status == 200]
+    bodies = [reply.body for reply in read_replies().values() if reply.status == 200]
     packed = [gzip.compress(body) for body in bodies]
     print(f"{len(bodies)} pages, {sum(map(len, bodies)) / len(bodies):,.0f} bytes on average")
     for name, headers, sent in (("plain", TYPE, bodies), ("compressed", PACKED, packed)):

@@ -6,8 +6,7 @@ from urllib.parse import urlsplit
 import processes
 import pytest
 
-from crawler.demo.build import build_site
-from crawler.demo.ground_truth import ground_truth
+from crawler.demo.site import read_truth
 
 
 @pytest.fixture(scope="session")
@@ -39,15 +38,5 @@ def get(url):
 
 
 @pytest.fixture(scope="session")
-def site():
-    return build_site()
-
-
-@pytest.fixture(scope="session")
-def facts(site):
-    return ground_truth(site)
-
-
-@pytest.fixture(scope="session")
-def blocks(facts):
-    return {(a["path"], n): block["text"] for a in facts["articles"] for n, block in enumerate(a["blocks"])}
+def facts():
+    return read_truth()
