@@ -85,8 +85,8 @@ _FEW_ATTRIBUTES_BYTES = 3 * _MAX_ATTRIBUTES
 # The tags that may be in a head; any other tag closes it, by the HTML standard.
 _IN_HEAD = frozenset("base basefont bgsound link meta noframes noscript script style template title".split())
 _SHADOW_ROOT_MODES = frozenset({"open", "closed"})
-# Characters that lxml reads but refuses to write.
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Characters that pages may contain and XML does not; lxml reads them but refuses to write them.
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _COUNTED_FROM_BYTES = 1_000_000
 _MAX_ELEMENTS = 500_000
 _ELEMENTS = etree.XPath("count(//*)")
@@ -395,7 +395,7 @@ def _close_head(root: html.HtmlElement) -> None:
         body = html.Element("body")
         head.addnext(body)
     if body.text:
-        moved[-1].tail = _NOT_XML.sub("", (moved[-1].tail or "") + body.text)
+        moved[-1].tail = NOT_XML.sub("", (moved[-1].tail or "") + body.text)
         body.text = None
     body[:0] = moved
 

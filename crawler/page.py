@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from scrapy.http import TextResponse
 
 from cleaning import METHODS, clean
 from cleaning.blocks import Metadata, kept_decisions
-from cleaning.parse import parse
+from cleaning.parse import NOT_XML, parse
 from crawler.context import context_of
 from crawler.fetching.response_filter import PageResponse, content_type
 from crawler.storage.page_columns import PAGE_COLUMN_NAMES, describe
@@ -36,10 +35,6 @@ if TYPE_CHECKING:
     from crawler.storage.page_columns import Value
     from crawler.storage.queries import StoredItem
     from crawler.visit import Visit
-
-
-# Characters that pages may contain and XML feeds must not.
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def page(
@@ -191,7 +186,7 @@ def _make_item(url: str, cleaned: CleanPage, fetched: datetime | None = None, ma
 
 def _xml_text(text: str) -> str:
     """Return a text without the characters that XML must not have; a printable text has none."""
-    return text if text.isprintable() else _NOT_XML.sub("", text)
+    return text if text.isprintable() else NOT_XML.sub("", text)
 
 
 def _stated_fields(values: Mapping[str, Value]) -> dict[str, Any]:

@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import re
+import sys
 import zlib
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import feedparser
 from lxml import etree
 
+from cleaning.parse import NOT_XML
 from crawler.discovery.feed_dates import read_feed_date
 from crawler.errors import TimeLimitError
 from crawler.schedule import parse_lastmod
@@ -47,6 +50,10 @@ _CLOCK_TOLERANCE = timedelta(days=1)
 _URL_MAX_CHARS = 2_083  # Scrapy's default for URLLENGTH_LIMIT
 
 _CHUNK_BYTES = 1 << 16
+# A numeric reference; the bytes that are kept for the next chunk of a document in case that one begins at its end.
+_REFERENCE = re.compile(rb"&#([xX][0-9a-fA-F]+|[0-9]+);?")
+_REFERENCE_MAX_BYTES = 1_000
+_REFERENCE_DIGITS = 8  # no character has as many
 _GZIP_MAGIC = b"\x1f\x8b"
 _SNIFFED_BYTES = 4_096
 # The first element, after an XML declaration, comments and a document type with or without its own declarations.
@@ -132,11 +139,12 @@ def read_listing(response: Response, now: datetime, most: int, seconds: float) -
 
 
 def _read_document(response: Response, now: datetime, most: int) -> FeedListing | FeedProblem:
-    chunks = _UnpackedChunks(response.body)
+    unpacked = _UnpackedChunks(response.body)
+    chunks = _replace_references(_recode(unpacked))
     head = next(chunks, b"")
     if not head.strip():
-        return FeedProblem.DAMAGED if chunks.damaged else FeedProblem.EMPTY
-    text = _decode(head[:_SNIFFED_BYTES])
+        return FeedProblem.DAMAGED if unpacked.damaged else FeedProblem.EMPTY
+    text = head[:_SNIFFED_BYTES].decode("utf-8", "replace")
     newest = _NewestEntries(most, now)
     match = _ROOT_ELEMENT.match(text)
     root = match[1].lower() if match else ""
@@ -144,13 +152,13 @@ def _read_document(response: Response, now: datetime, most: int) -> FeedListing 
         # White space before the XML declaration is an error in XML, and common.
         kind = _parse_sitemap(chain([head.lstrip()], chunks), newest)
     elif root in _FEED_ROOTS:
-        return _feed_listing(response, head, chunks, newest)
+        return _feed_listing(response, chain([head], chunks), newest, unpacked)
     elif _URL_LINE.match(text):
         _parse_text_sitemap(chain([head], chunks), newest)
         kind = FeedKind.SITEMAP
     else:
         return FeedProblem.HTML if root in _HTML_ROOTS or _HTML_DOCTYPE.match(text) else FeedProblem.UNKNOWN
-    return newest.listing(kind, cut=chunks.cut)
+    return newest.listing(kind, cut=unpacked.cut)
 
 
 def _latest_day(*times: date | None) -> date | None:
@@ -234,19 +242,45 @@ class _UnpackedChunks:
         return chunk
 
 
-def _decode(body: bytes) -> str:
-    """Return bytes as text good enough to recognise markup: UTF-16 with a byte order mark, otherwise UTF-8."""
-    encoding = "utf-16" if body[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8"
-    return body.decode(encoding, "replace")
+def _recode(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the chunks of a document whose markup is ASCII: UTF-16 with a byte order mark becomes UTF-8 with one."""
+    first = next(chunks, b"")
+    if not first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return (yield from chain([first], chunks))
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    yield codecs.BOM_UTF8 + decoder.decode(first).lstrip().encode()
+    for chunk in chunks:
+        yield decoder.decode(chunk).encode()
+
+
+def _replace_references(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the chunks of a document with U+FFFD for each numeric reference that names no character of XML.
+
+    lxml gives half a surrogate pair to its target as an error that ends the document, and feedparser raises an error
+    for numbers above 10FFFF. A missing semicolon, at which lxml leaves out a part of the document, is added.
+    """
+    rest = b""
+    for chunk in chunks:
+        text = rest + chunk
+        start = text.rfind(b"&", -_REFERENCE_MAX_BYTES)  # it may end in the next chunk
+        rest = text[start:] if start >= 0 else b""
+        yield _REFERENCE.sub(_known_reference, text[: len(text) - len(rest)])
+    yield _REFERENCE.sub(_known_reference, rest)
+
+
+def _known_reference(reference: re.Match[bytes]) -> bytes:
+    digits = reference[1].lstrip(b"xX0")
+    code = int(digits or b"0", 16 if reference[1][:1] in b"xX" else 10) if len(digits) < _REFERENCE_DIGITS else 0
+    return b"&#%d;" % code if code <= sys.maxunicode and not NOT_XML.match(chr(code)) else b"&#xFFFD;"
 
 
 # RSS and Atom.
 
 
 def _feed_listing(
-    response: Response, head: bytes, chunks: _UnpackedChunks, newest: _NewestEntries
+    response: Response, chunks: Iterable[bytes], newest: _NewestEntries, unpacked: _UnpackedChunks
 ) -> FeedListing | FeedProblem:
-    parts, size = [head], len(head)
+    parts, size = [], 0
     for chunk in chunks:
         parts.append(chunk)
         size += len(chunk)
@@ -264,7 +298,7 @@ def _feed_listing(
         return FeedProblem.DAMAGED
     if not is_feed:
         return FeedProblem.UNKNOWN
-    return newest.listing(FeedKind.FEED, cut=chunks.cut or size > _FEED_MAX_BYTES or len(body) < len(whole))
+    return newest.listing(FeedKind.FEED, cut=unpacked.cut or size > _FEED_MAX_BYTES or len(body) < len(whole))
 
 
 def _first_tags(body: bytes, most: int) -> bytes:
