@@ -26,6 +26,8 @@ DOWNLOADER_MIDDLEWARES = {
     "crawler.fetching.throttling.RobotsMiddleware": 100,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "crawler.fetching.reservations.ReservationsMiddleware": 110,
+    "crawler.fetching.redirects.RefreshMiddleware": 580,
+    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
     "crawler.fetching.compression.CompressionMiddleware": 590,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from cleaning.leaves import GUTTER_NAMES, NEVER_CONTENT
 from cleaning.terms import tidy_code
@@ -60,7 +60,7 @@ class PageUrls:
 
     def __init__(self, url: str | None, base: str | None) -> None:
         """`base` is the address that the page states as its base."""
-        self._base = _joined(url or "", base.strip()) if base else url or ""
+        self._base = (_stated_base(url or "", base.strip()) if base else "") or url or ""
         self._folder = _joined(self._base, "x").removesuffix("x") if self._base else ""
         origin = _ORIGIN.match(self._folder) if _PLAIN.fullmatch(self._folder) else None
         self._origin, self._scheme = (origin[0], origin[1]) if origin else ("", "")
@@ -103,6 +103,16 @@ class PageUrls:
                 return url
         sets = image.get("data-srcset") or image.get("srcset") or ""
         return self.absolute(sets.split(",")[0].strip().split(" ")[0])
+
+
+def _stated_base(url: str, base: str) -> str:
+    """Return the absolute base; "" for one that is no URL, which browsers ignore."""
+    try:
+        absolute = urljoin(url, base)
+        _ = urlsplit(absolute).port  # raises ValueError too
+    except ValueError:
+        return ""
+    return absolute
 
 
 def _joined(base: str, address: str) -> str:

@@ -1,6 +1,6 @@
-"""Redirects that lead back to an address of their own chain: A → B → A.
+"""Redirects: by a `meta` element, as browsers read it, and those that lead back to their own chain: A → B → A.
 
-Sites do this to set a cookie or to ask for consent. With cookies the second request for A gets its page, so the
+Sites do the latter to set a cookie or to ask for consent. With cookies the second request for A gets its page, so the
 request must not count as a duplicate. Without cookies, and on a broken site, the chain never ends: `RedirectGuard`
 bounds it.
 """
@@ -8,20 +8,26 @@ bounds it.
 from __future__ import annotations
 
 import logging
+import re
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
 
 from scrapy.core.scheduler import Scheduler
+from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse
 
+from cleaning.parse import decode
 from crawler.terminal import count_of
 from crawler.urls import url_key
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from scrapy import Request
+    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +37,8 @@ _REQUESTS_WITH_COOKIES = 3
 _REQUESTS_WITHOUT_COOKIES = 2
 _PERMANENT = frozenset({301, 308})
 _RECENT_MAX = 10_000
+_HEAD_BYTES = 16_384  # Scrapy looks for a refresh in the first 4,096 characters
+_BASE = re.compile(r"<base\b[^>]*>", re.IGNORECASE)
 
 
 class RedirectLoop(IgnoreRequest):
@@ -79,6 +87,31 @@ class RedirectGuard:
         if not self._crawler.stats.get_value("redirects/loops"):
             logger.warning("The redirects to %s lead in a circle%s", request.url, self._advice)
         self._crawler.stats.inc_value("redirects/loops")
+
+
+class RefreshMiddleware(MetaRefreshMiddleware):
+    """Scrapy's middleware for `<meta http-equiv="refresh">`, which reads the page as browsers do.
+
+    The text is in an encoding that browsers know, and a refresh or a base that is no URL counts as not there. Scrapy
+    takes every codec of Python for a charset, and at such a URL the download has failed.
+    """
+
+    def process_response(
+        self,
+        request: Request,
+        response: Response,
+        spider: Spider | None = None,  # noqa: ARG002 — Scrapy's
+    ) -> Request | Response:
+        head = response.body[:_HEAD_BYTES]
+        if not isinstance(response, HtmlResponse) or b"refresh" not in head.replace(b"\x00", b"").lower():
+            return response
+        text = decode(head, (response.headers.get("Content-Type") or b"").decode("latin-1")).text
+        for readable in (text, _BASE.sub("", text)):
+            page = response.replace(body=readable.encode(), encoding="utf-8")
+            with suppress(ValueError):  # the base or the refresh is not a URL
+                result = cast("Request | Response", super().process_response(request, page))
+                return response if result is page else result
+        return response
 
 
 class MemoryScheduler(Scheduler):

@@ -27,7 +27,7 @@ from cleaning.parse import decode, parse
 from crawler.errors import TimeLimitError
 from crawler.fetching.notices import confirms, suspect_notice
 from crawler.time_limit import time_limit
-from crawler.urls import known_url
+from crawler.urls import host_of, known_url
 from crawler.visit import OUTCOME_BY_FAULT, Outcome, UnparsedPage
 
 if TYPE_CHECKING:
@@ -289,9 +289,10 @@ class PageResponse(HtmlResponse):
         if base is None:
             return self.url
         try:
-            return urljoin(self.url, str(base.get("href")).strip())
-        except ValueError:  # an invalid URL in <base>
+            url = urljoin(self.url, str(base.get("href")).strip())
+        except ValueError:
             return self.url
+        return url if host_of(url) else self.url  # browsers ignore a base that is no URL
 
     def replace(self, *args: Any, cls: type[Any] | None = None, **kwargs: Any) -> Any:
         """Return a copy with these changes; it keeps the tree unless body or encoding change."""

@@ -31,6 +31,8 @@ def test_an_address_is_joined_as_the_standard_library_does(base, address):
         ("https://a.example/b c/", None, "d", "https://a.example/b%20c/d"),
         (None, "/d/", "/e", ""),
         ("https://[", None, "/e", ""),
+        ("https://a.example/b/c", "http://[domain]/", "e", "https://a.example/b/e"),
+        ("https://a.example/b/c", "//x.example:99999/", "/e", "https://a.example/e"),
     ],
 )
 def test_an_address_is_absolute_or_left_out(url, base, address, absolute):

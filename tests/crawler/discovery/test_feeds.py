@@ -195,6 +195,27 @@ def test_an_unknown_encoding_loses_no_ascii(charset):
     assert urls(listing) == ["https://e.org/a"]
 
 
+@pytest.mark.parametrize(
+    "reference",
+    ["&#55356;", "&#xD83C;&#57343;", "&#x110000;", f"&#{10**30};", "&#xFFFFFFFFFFFFFFFF;", "&#0;", "&#xfffe;", "&#X3 "],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("before", [0, 1, 65_530])
+def test_a_reference_to_no_character_costs_nothing_but_itself(reference, encoding, before):
+    """In a text, an attribute or the address, also where one chunk of the document ends and the next begins."""
+    title, attribute = f"{'x' * before}a {reference} b", f"https://e.org/2?{reference}"
+    feed = f'<item><title>{title}</title><enclosure url="{attribute}"/><link>{attribute}</link></item>'
+    entry = f'<url><title a="{reference}">{title}</title><loc>{attribute}</loc></url>'
+    bodies = (
+        rss(item("https://e.org/1"), feed, item("https://e.org/3"), head=""),
+        f"<urlset>{loc('https://e.org/1')}{entry}{loc('https://e.org/3')}</urlset>",
+    )
+    for body in bodies:
+        assert [url[:15] for url in urls(read_bytes(body.encode(encoding)))] == [
+            f"https://e.org/{number}" for number in (1, 2, 3)
+        ]
+
+
 @pytest.mark.slow
 def test_an_entity_bomb_does_not_expand():
     with bounded_cpu_time():
