@@ -245,12 +245,12 @@ class _UnpackedChunks:
 def _recode(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the chunks of a document whose markup is ASCII: UTF-16 with a byte order mark becomes UTF-8 with one."""
     first = next(chunks, b"")
-    if not first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return (yield from chain([first], chunks))
-    decoder = codecs.getincrementaldecoder("utf-16")("replace")
-    yield codecs.BOM_UTF8 + decoder.decode(first).lstrip().encode()
-    for chunk in chunks:
-        yield decoder.decode(chunk).encode()
+    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        yield codecs.BOM_UTF8 + decoder.decode(first).lstrip().encode()
+        yield from (decoder.decode(chunk).encode() for chunk in chunks)
+    else:
+        yield from chain([first], chunks)
 
 
 def _replace_references(chunks: Iterator[bytes]) -> Iterator[bytes]:

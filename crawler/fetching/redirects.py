@@ -11,7 +11,7 @@ import logging
 import re
 from collections import OrderedDict
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from scrapy.core.scheduler import Scheduler
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware
@@ -109,7 +109,7 @@ class RefreshMiddleware(MetaRefreshMiddleware):
         for readable in (text, _BASE.sub("", text)):
             page = response.replace(body=readable.encode(), encoding="utf-8")
             with suppress(ValueError):  # the base or the refresh is not a URL
-                result = cast("Request | Response", super().process_response(request, page))
+                result = super().process_response(request, page)
                 return response if result is page else result
         return response
 
