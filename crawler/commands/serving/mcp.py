@@ -59,6 +59,7 @@ class McpCommand(BlocksieveCommand, ScrapyCommand):
 
     def _serve(self, port: int | None) -> None:
         with needs_extra("scrapy mcp", "mcp"):
+            from crawler.commands.serving.server import make_server as make_http_server  # noqa: PLC0415 — as below
             from crawler.mcp.server import make_server  # noqa: PLC0415 — an extra
         assert self.settings is not None  # set by scrapy.cmdline
         url = self.config.database_url
@@ -68,6 +69,6 @@ class McpCommand(BlocksieveCommand, ScrapyCommand):
             if port is None:
                 server.run("stdio")
                 return
-            listen(_HOST, port).close()  # a port that is taken is one sentence
-            print_error(f"listening at http://{_HOST}:{port}/mcp until Ctrl-C")
-            server.run("streamable-http", host=_HOST, port=port)
+            with listen(_HOST, port) as listening:
+                print_error(f"listening at http://{_HOST}:{port}/mcp until Ctrl-C")
+                make_http_server(server.streamable_http_app(host=_HOST), lifespan="on").run(sockets=[listening])

@@ -24,14 +24,9 @@ from crawler.terminal import expect_no_arguments, print_line, run_command
 if TYPE_CHECKING:
     import argparse
 
-    import uvicorn
-    from starlette.types import ASGIApp
-
 _PORTS = 65_535
 _QUERY_SECONDS = 10.0
 _MADE_TOKEN_BYTES = 24
-_CONNECTIONS_MAX = 100
-_SHUTDOWN_SECONDS = 2
 
 
 class ServeCommand(BlocksieveCommand, ScrapyCommand):
@@ -79,6 +74,7 @@ class ServeCommand(BlocksieveCommand, ScrapyCommand):
 
     def _serve(self, opts: argparse.Namespace) -> None:
         with needs_extra("scrapy serve", "web"):
+            from crawler.commands.serving.server import make_server  # noqa: PLC0415 — as below
             from crawler.editing.jobs import Jobs  # noqa: PLC0415 — as below
             from crawler.editing.routes import TEMPLATES, Editor  # noqa: PLC0415 — an extra
             from crawler.web.app import Editing, make_app  # noqa: PLC0415 — as above
@@ -102,22 +98,6 @@ class ServeCommand(BlocksieveCommand, ScrapyCommand):
                 print_line(f"{location_of(engine)} is shown at {address} until Ctrl-C")
                 with suppress(KeyboardInterrupt):  # which uvicorn raises again after it has ended
                     make_server(app).run(sockets=[listening])
-
-
-def make_server(app: ASGIApp) -> uvicorn.Server:
-    """Return the server of an application."""
-    import uvicorn  # noqa: PLC0415 — an extra
-
-    config = uvicorn.Config(
-        app,
-        access_log=False,  # addresses may hold a token
-        lifespan="off",
-        limit_concurrency=_CONNECTIONS_MAX,
-        log_level="warning",
-        server_header=False,
-        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-    )
-    return uvicorn.Server(config)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -13,7 +13,8 @@ import taught_site
 from cleaned_pages import visit_at
 from scrapy.settings import Settings
 
-from crawler.commands.serving.serve import listen, make_server
+from crawler.commands.serving.serve import listen
+from crawler.commands.serving.server import make_server
 from crawler.editing.jobs import Jobs
 from crawler.editing.routes import TEMPLATES, Editor
 from crawler.storage import schema

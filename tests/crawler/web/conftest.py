@@ -12,7 +12,8 @@ import shown_pages
 from scrapy.settings import Settings
 from web_answers import VIEWS
 
-from crawler.commands.serving.serve import listen, make_server
+from crawler.commands.serving.serve import listen
+from crawler.commands.serving.server import make_server
 from crawler.storage.database import opened_engine
 from crawler.web.app import make_app
 from crawler.web.guard import Access
