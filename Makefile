@@ -15,7 +15,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --group build --universal --generat
 DATA ?= $(or $(BLOCKSIEVE_DATA),../shared/data)
 FOLDS ?= build/folds
 
-.PHONY: help demo check test test-programs bytecode lint types contracts docs pictures services services-stop bench figures format lock audit clean
+.PHONY: help demo check test test-research bytecode lint types contracts docs pictures services services-stop bench figures format lock audit clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -29,13 +29,13 @@ check: lint types contracts $(VENV)/.dev ## the loop: style, types, contracts, a
 
 test: $(VENV)/.dev ## what protects users: style, types, contracts and the tests of the project
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=recurse bytecode lint contracts types
-	$(PYTEST) --numprocesses $(WORKERS) -m 'not program' $(PYTEST_ARGS)
+	$(PYTEST) --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
-test-programs: $(VENV)/.dev ## the tests of the programs in tests/bench and tests/research, and those with Spark, Ray and another lxml
-	$(PYTEST) --numprocesses $(WORKERS) -m program $(PYTEST_ARGS)
+test-research: $(VENV)/.dev ## each command of research/ once, and the floors under the quality of cleaning, which need the development data
+	$(PYTEST) --numprocesses $(WORKERS) research/tests $(PYTEST_ARGS)
 
 # Each worker, and many processes that tests start, would compile all modules again.
-test test-programs: export PYTHONDONTWRITEBYTECODE =
+test test-research: export PYTHONDONTWRITEBYTECODE =
 
 # Collecting compiles the tests. Their run says what fails in it.
 bytecode: $(VENV)/.dev
@@ -55,9 +55,9 @@ docs: $(VENV)/.dev ## the pages in docs/ as a site with a search, in build/site;
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(if $(SERVE),serve,build)
 
 pictures: $(VENV)/.dev ## take the pictures in docs/pictures anew, from a run of the demo
-	$(BIN)/python tests/research/pictures.py demo docs/pictures
-	$(BIN)/python tests/research/pictures.py story docs/pictures
-	$(BIN)/python tests/research/pictures.py teach docs/pictures
+	$(BIN)/python research/pictures.py demo docs/pictures
+	$(BIN)/python research/pictures.py story docs/pictures
+	$(BIN)/python research/pictures.py teach docs/pictures
 
 services: $(VENV)/.dev ## a PostgreSQL server for the tests: eval "$(make --silent services)"
 	@$(BIN)/python tests/support/cluster.py start
@@ -66,28 +66,26 @@ services-stop: $(VENV)/.dev
 	@$(BIN)/python tests/support/cluster.py stop
 
 bench: $(VENV)/.dev ## pages/s and CPU of each stage and of whole crawls of real pages, start-up, cost of cleaning beside other extractors, making and looking up fingerprints, searches, the web page, archives beside datatrove and Ray Data
-	$(BIN)/python tests/bench/crawl.py
-	$(BIN)/python tests/bench/frontier.py
-	$(BIN)/python tests/bench/clean.py
-	$(BIN)/python tests/bench/startup.py
-	$(BIN)/python tests/bench/linearity.py
-	$(BIN)/python tests/bench/linearity.py --hostile --sizes 100000 1000000
-	$(BIN)/python tests/bench/memory.py --pages 2000
-	$(BIN)/python tests/bench/block_keys.py
-	$(BIN)/python tests/bench/fingerprints.py --sizes 100000
-	$(BIN)/python tests/bench/search.py --blocks 100000
-	$(BIN)/python tests/bench/web.py --blocks 100000
-	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/bench/batch.py --records 1000
-	$(BIN)/python tests/bench/join.py --sizes 100000
-	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/bench/chain.py
+	$(BIN)/python research/bench/crawl.py
+	$(BIN)/python research/bench/frontier.py
+	$(BIN)/python research/bench/clean.py
+	$(BIN)/python research/bench/startup.py
+	$(BIN)/python research/bench/linearity.py
+	$(BIN)/python research/bench/linearity.py --hostile --sizes 100000 1000000
+	$(BIN)/python research/bench/memory.py --pages 2000
+	$(BIN)/python research/bench/block_keys.py
+	$(BIN)/python research/bench/fingerprints.py --sizes 100000
+	$(BIN)/python research/bench/search.py --blocks 100000
+	$(BIN)/python research/bench/web.py --blocks 100000
+	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/bench/batch.py --records 1000
+	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/bench/chain.py
 
 figures: $(VENV)/.dev ## measure again all figures in docs/ that depend on the model, the methods or the development data; an hour
-	$(BIN)/python -m cleaning.training $(DATA) --folds $(FOLDS) --card docs/model-card.md --ablation --learning-curve
-	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/quality.py --write docs/methods.md --render-pages 150 --peers --cross-validate $(FOLDS)
-	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/experiments.py all --pages 300 --write docs/experiments.md
-	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/discovery.py --outcomes --write docs/discovery.md
-	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/portals.py --write docs/portals.md
-	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python tests/research/provenance.py
+	$(BIN)/python -m research.training $(DATA) --folds $(FOLDS) --card docs/model-card.md --ablation --learning-curve
+	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/quality.py --write docs/methods.md --render-pages 150 --peers --cross-validate $(FOLDS)
+	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/experiments.py all --pages 300 --write docs/experiments.md
+	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/discovery.py --outcomes --write docs/discovery.md
+	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/provenance.py
 
 format: $(VENV)/.dev ## let ruff rewrite the files
 	$(BIN)/ruff check --fix .

@@ -36,7 +36,7 @@ _EARLIEST_DATE = date(1990, 1, 1)
 RETIRE_MISSES = 5
 
 # A page is due when it has changed with this probability. With a budget of one request a day for five pages, .2 costs
-# one point of freshness and .5 costs six; .05 gains nothing (tests/research/simulations/schedule.py).
+# one point of freshness and .5 costs six; .05 gains nothing.
 _DUE_PROBABILITY = 0.1
 # The share of a budget for the pages that have waited longest relative to their own interval; choosing by gain alone
 # would starve some pages. It costs .1 to .3 points of freshness and cuts the mean age by a third or more; a share of a

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 DOCS = PurePosixPath("docs")
-OUTSIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "cleaning/README.md", "cleaning/training/CONVENTION.md")
+OUTSIDE = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "cleaning/README.md", "research/training/CONVENTION.md")
 """Pages of the site that are not in docs/."""
 COPIED = {".ipynb", ".md", ".png", ".svg"}
 """Files that a link in docs/ leads to as they are; other files are shown as sources."""

@@ -2,7 +2,7 @@
 
 The features are the link's URL, its text, its position on the page, and how often similar links occur. None is specific
 to a site or a language, except for words in class names and URLs that are English everywhere. data/link-weights.json
-holds the weights of a logistic regression (tests/research/fit_links.py).
+holds the weights of a logistic regression (research/fit_links.py).
 """
 
 from __future__ import annotations

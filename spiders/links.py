@@ -37,7 +37,7 @@ _FILE_SUFFIXES = re.compile(
 # _FEATURE_ODDS_MAX, and evidence against the link counts twice: four pages of a pattern without an article outweigh any
 # features. Evidence for the link counts once. The crawl knows the pages whose links looked like articles, so their
 # pattern says little about its other links: counted twice, it lowered precision from .96 to .92
-# (tests/research/discovery.py --learned).
+# (research/discovery.py --learned).
 _FEATURE_ODDS_MAX = 3.0
 _NEGATIVE_WEIGHT = 2.0
 

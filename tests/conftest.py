@@ -61,20 +61,15 @@ LONGEST = (
     "test_shared_database.py",
     "test_frontier_kills.py",
     "test_wheel.py",
-    "test_quality.py",
     "cleaning/methods/test_contract.py",
     "crawler/workers/test_crawl.py",
     "test_docs.py",
-    "programs/test_batch_bench.py",
     "cleaning/adapters/test_tables.py",
     "crawler/batch/test_engine.py",
     "crawler/fetching/render/test_handler.py",
-    "programs/test_chain_bench.py",
-    "programs/test_experiments.py",
     "crawler/commands/test_compare.py",
     "test_broken_setup.py",
     "crawler/fetching/render/test_browser.py",
-    "programs/test_startup_bench.py",
     "spiders/test_news.py",
     "crawler/fetching/test_throttling_crawl_delay.py",
     "crawler/commands/test_recrawl.py",
@@ -84,11 +79,9 @@ LONGEST = (
 )
 
 
-# The tests of programs that no user runs.
-PROGRAMS = Path(__file__).parent / "programs"
 # Fixtures and modules that start processes, browsers or servers, or read the shared data.
 SLOW_FIXTURES = set("chromium crawl data either_world lasting_world new_database private_server server world".split())
-SLOW_MODULES = ("multiprocessing", "processes", "small_data", "subprocess")
+SLOW_MODULES = ("multiprocessing", "processes", "subprocess")
 # A property takes 40 examples, one that compares a compiled kernel with its pure one 100.
 hypothesis.settings.register_profile("full", deadline=None, max_examples=40)
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=20)
@@ -156,9 +149,6 @@ def pytest_collection_modifyitems(config, items):
     folder = Path(__file__).parent
     ranks = {folder / file: rank for rank, file in enumerate(LONGEST)}
     items.sort(key=lambda item: ranks.get(item.path, len(ranks) + (item.path.parent != folder)))
-    for item in items:
-        if item.path.parent == PROGRAMS or "spark" in item.fixturenames:
-            item.add_marker(pytest.mark.program)
     if config.getoption("--quick"):
         config.hook.pytest_deselected(items=[item for item in items if _is_slow(item)])
         items[:] = [item for item in items if not _is_slow(item)]

@@ -27,7 +27,6 @@ ELSEWHERE = {
     "-s DATABASE_URL=sqlite:///webkb.db": "examples/test_mining.py",
     "scrapy crawl essays": "test_docs.py",
     "scrapy correct": "crawler/commands/sites/test_correct.py",
-    "--corrections corrections.jsonl": "cleaning/training/test_annotate.py",
     "scrapy reclean --site example.org": "crawler/commands/sites/test_correct.py",
     "scrapy sites": "test_operator_day.py",
     "scrapy crawl news -O items.jsonl": "test_wheel.py",

@@ -1,33 +1,24 @@
 """The simulation of power failures, on a few copies of the database of a small crawl."""
 
-import importlib
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
+import power_loss
 import pytest
 
 from crawler.storage.database import make_durable, opened_engine
 
-FOLDER = Path(__file__).parent / "research" / "simulations"
-
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def power_loss(monkeypatch):
-    monkeypatch.syspath_prepend(FOLDER)
-    return importlib.import_module("power_loss")
-
-
-def test_a_crawl_goes_on_from_what_a_power_failure_leaves(power_loss, tmp_path):
+def test_a_crawl_goes_on_from_what_a_power_failure_leaves(tmp_path):
     copies = power_loss.simulate(3, 30, 7, tmp_path)
     assert [copy.faults for copy in copies] == [()] * 3
     assert any(copy.torn_bytes for copy in copies)
     assert all(copy.left <= copy.stored for copy in copies)
 
 
-def test_the_simulation_sees_a_visit_that_is_not_stored_as_a_whole(power_loss, tmp_path):
+def test_the_simulation_sees_a_visit_that_is_not_stored_as_a_whole(tmp_path):
     """A check that finds nothing proves nothing: it must see each kind of loss."""
     database = tmp_path / "blocks.db"
     pages = power_loss.save_pages(tmp_path / "pages", 4)

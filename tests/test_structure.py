@@ -32,7 +32,9 @@ def imported_modules(node):
 
 
 def test_contributing_names_files_that_exist():
-    named = re.findall(r"`((?:cleaning|crawler|docs|pipelines|spiders|tests)/[\w./-]*)`", read("CONTRIBUTING.md"))
+    named = re.findall(
+        r"`((?:cleaning|crawler|docs|pipelines|research|spiders|tests)/[\w./-]*)`", read("CONTRIBUTING.md")
+    )
     assert named
     assert [path for path in named if not (ROOT / path).exists()] == []
 

@@ -55,7 +55,7 @@ _MADE_OF = {
     "markdown": ("../structure/writers/markdown.py",),
     "structure": (_BUILD, "first_pass.pyx"),
 }
-# Measured by tests/bench/clean.py with and without the core.
+# Measured by research/bench/clean.py with and without the core.
 _PURE_COST = "about three times as long"
 
 # Every sort of node and attribute that the compiled modules read.

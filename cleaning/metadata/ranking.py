@@ -3,7 +3,7 @@
 `Evidence` is what the candidates of a page and their features are read from.
 
 The probability of an answer is the softmax of the sums of its features' weights. No answer is one of the answers; its
-key is None. `python -m cleaning.training.metadata` trains the weights.
+key is None. `python -m research.training.metadata` trains the weights.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cleaning.blocks import Block
     from cleaning.leaf_table import LeafTable
 
-# Chosen on the development data (tests/research/teach.py measures it): with fewer elements, sites lose where
+# Chosen on the development data (research/teach.py measures it): with fewer elements, sites lose where
 # a signature holds both text and teasers; with more, another class on an outer element makes every page a stranger.
 _ELEMENTS = 5
 _WHOLE_PAGE = frozenset({"html", "body"})  # their classes name the page's topic or number

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cleaning.teaching.signatures import BlockSignature
 
 _FORMAT = 1
-# Chosen on the development data (tests/research/teach.py): news sites win less with more of it, shops lose with less.
+# Chosen on the development data (research/teach.py): news sites win less with more of it, shops lose with less.
 _SHRINKAGE = 2.0
 _MIN_COVERED = 0.5
 _MAX_SHRUNK = 0.7

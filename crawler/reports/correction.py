@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -12,9 +11,15 @@ from rich.text import Text
 from cleaning.blocks import PageType
 from cleaning.errors import AnnotationError
 from cleaning.teaching import correct
-from cleaning.training.annotations import Convention, Mark, main_marks
-from cleaning.training.pool import PoolPage, digest_body
-from cleaning.training.sheet import MarkedPage, read_sheet, show_blocks, write_sheet
+from cleaning.teaching.sheet import (
+    Mark,
+    MarkedPage,
+    digest_body,
+    main_marks,
+    read_sheet,
+    show_blocks,
+    write_sheet,
+)
 from crawler.errors import CompareError
 from crawler.terminal import count_of, cut_text, format_time, make_console, make_table, print_line, printable
 from crawler.urls import site_of
@@ -157,20 +162,20 @@ def sheet_of(draft: CorrectionDraft, body: bytes) -> str:
 def correct_by_sheet(draft: CorrectionDraft, body: bytes, sheet: str) -> CorrectedPage:
     """Return the page as a sheet marks it.
 
-    The marks are those of `python -m cleaning.training annotate`; with an undecided block, only the others are sure.
-    Raises AnnotationError for a sheet of another page, or of another state of this one.
+    With an undecided block, only the others are sure. Raises AnnotationError for a sheet of another page, or of another
+    state of this one.
     """
     page = _marked_page(draft, body, ())
-    annotations = read_sheet(sheet, {page.name: page}, "reader")
-    if len(annotations) != 1:
-        raise AnnotationError(f"the sheet has {len(annotations)} pages; it must have {page.name} alone")
-    (annotation,) = annotations
-    main = main_marks(Convention.MIXED, annotation.type)
-    finished = all(text.mark is not Mark.UNDECIDED for text in annotation.texts)
+    pages = read_sheet(sheet, {page.name: page})
+    if len(pages) != 1:
+        raise AnnotationError(f"the sheet has {len(pages)} pages; it must have {page.name} alone")
+    (marked,) = pages
+    main = main_marks(marked.type)
+    finished = Mark.UNDECIDED not in marked.marks
     marks = {
-        position: text.mark in main
-        for position, (text, block) in enumerate(zip(annotation.texts, draft.page.blocks, strict=True))
-        if text.mark is not Mark.UNDECIDED and (not finished or (text.mark in main) != block.kept)
+        position: mark in main
+        for position, (mark, block) in enumerate(zip(marked.marks, draft.page.blocks, strict=True))
+        if mark is not Mark.UNDECIDED and (not finished or (mark in main) != block.kept)
     }
     return finish(correct(draft.page, marks), finished=finished)
 
@@ -179,8 +184,7 @@ def _marked_page(draft: CorrectionDraft, body: bytes, marks: tuple[Mark, ...]) -
     blocks: tuple[Block, ...] = tuple(decision.block for decision in draft.decisions)
     site = site_of(draft.page.url)
     digest = digest_body(body)
-    saved = PoolPage(site, digest, site, Path("-"), draft.page.url, None)
-    return MarkedPage(saved, digest, PageType.ARTICLE, blocks, marks)
+    return MarkedPage(digest, f"{site}/{digest}", "-", draft.page.url, PageType.ARTICLE, blocks, marks)
 
 
 def print_preview(preview: SitePreview, model: SiteModel) -> None:

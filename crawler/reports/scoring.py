@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import combinations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cleaning.training.gold import CHARACTERS, TextScore, score_text
+from cleaning.text_score import TextScore, score_bags, split_characters
 from crawler.reports.compare import CompareFailure
 from crawler.time_limit import time_limit
 
@@ -41,6 +42,10 @@ SITES_MIN = 5
 """The spread of fewer sites says nothing."""
 
 _NO_TEXT = TextScore(0.0, 0.0, 0.0)
+
+
+def _words(text: str) -> Counter[str]:
+    return Counter(split_characters(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +110,12 @@ class GoldScores:
         if text is None:
             self.without += 1
             return None
+        gold = _words(text)
         outcomes = {} if isinstance(result, CompareFailure) else result.results
         texts = {name: "\n".join(block.text for block in outcome.kept) for name, outcome in outcomes.items()}
         if not isinstance(result, CompareFailure):
             texts |= self._peer_texts(source, result)
-        scores = {
-            name: score_text(texts[name], text, 1, CHARACTERS) if name in texts else _NO_TEXT for name in self.methods
-        }
+        scores = {name: score_bags(_words(texts[name]), gold) if name in texts else _NO_TEXT for name in self.methods}
         page = ScoredPage(source.name, source.url, source.site, scores, frozenset(self.methods) - texts.keys())
         self.pages.append(page)
         return page

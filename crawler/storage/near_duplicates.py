@@ -115,7 +115,7 @@ CANDIDATES_MAX = 500
 
 Candidates have a half in common with the query, up to 1 bit. By arithmetic, 500 of 3 * 10^10 random fingerprints do:
 each does with probability 66 / 2^32. On two busy cores, the look-up of a page of 200 blocks that all fall into a full
-half took 0.1 s on either database (tests/bench/full_buckets.py --lookups).
+half took 0.1 s on either database.
 """
 
 _HALF = 32

@@ -12,7 +12,6 @@ FOLDER = Path(__file__).parent
 VERSION = "from lxml import etree; print(etree.__version__)"
 
 
-@pytest.mark.program
 @pytest.mark.slow
 @pytest.mark.skipif(not OTHER, reason="BLOCKSIEVE_OTHER_LXML: it names no folder with another lxml")
 def test_the_core_reads_the_trees_of_another_lxml_as_pure_python_does():

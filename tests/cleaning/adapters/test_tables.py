@@ -77,7 +77,6 @@ def test_the_shown_use_of_pandas(run_example):
     assert run_example("pages.join")["cleaned"]["text"].tolist() == TEXTS
 
 
-@pytest.mark.program
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 def test_the_shown_pipeline_of_ray_data(run_example, tmp_path):

@@ -212,7 +212,6 @@ def cluster(monkeypatch):
     cluster.shutdown()
 
 
-@pytest.mark.program
 @pytest.mark.filterwarnings("ignore")  # Ray's own, on this machine
 def test_ray_gives_the_same_bytes_and_survives_the_loss_of_a_process_and_of_a_machine(
     gate, inputs, tmp_path, cluster, expect_all
@@ -241,7 +240,6 @@ def test_ray_gives_the_same_bytes_and_survives_the_loss_of_a_process_and_of_a_ma
     expect_all(tmp_path / "out", summary.counts)
 
 
-@pytest.mark.program
 @pytest.mark.filterwarnings("ignore")  # Ray's own, on this machine
 @pytest.mark.usefixtures("cluster")
 def test_ray_without_an_address_does_not_join_the_cluster_of_somebody_else(gate, inputs, tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cleaning.training.gold import TextScore
+from cleaning.text_score import TextScore
 from crawler.reports.compare import CompareFailure
 from crawler.reports.gold import GoldForm, GoldTexts
 from crawler.reports.scoring import (

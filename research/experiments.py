@@ -1,0 +1,120 @@
+"""The papers' experiments: each prints the paper's table beside ours, and what became of its claims.
+
+    python research/experiments.py list
+    python research/experiments.py pab-blocks [--pages 50] [--json] [--plot FOLDER]
+    python research/experiments.py all --write docs/experiments.md
+
+Verdicts are computed from the figures, by the rules of research/experiments/verdicts.py. --write puts tables,
+verdicts and plots
+into the page, each experiment between its own marks; what stands around them stays. The papers' own pages are not
+to be had: the development data stands in for them, and is found through BLOCKSIEVE_DATA (default: ../shared/data beside
+the checkout). An experiment is left out where its part of the data is missing, or the Chromium that `vce` needs, which
+gives the exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+# The parts of this program find each other there, and the example that reads WebKB.
+sys.path += [
+    str(Path(__file__).with_name("experiments")),
+    str(Path(__file__).parents[1] / "docs" / "examples" / "mining"),
+]
+
+import corpus
+import pab_blocks
+import pab_classes
+import pab_search
+import pab_size
+import pab_titles
+import present
+import subtree_levels
+import vce_blocks
+import weighted_1
+import weighted_2
+import weighted_3
+
+from crawler.errors import RenderError
+
+EXPERIMENTS = {
+    "pab-blocks": pab_blocks,
+    "pab-size": pab_size,
+    "pab-classes": pab_classes,
+    "pab-titles": pab_titles,
+    "pab-search": pab_search,
+    "weighted-1": weighted_1,
+    "weighted-2": weighted_2,
+    "weighted-3": weighted_3,
+    "subtree": subtree_levels,
+    "vce": vce_blocks,
+}
+LIST, ALL = "list", "all"
+
+
+def main():
+    """Run what was asked for; return the exit code, 1 where an experiment could not be run."""
+    options = arguments()
+    if options.name == LIST:
+        for name, experiment in EXPERIMENTS.items():
+            print(f"{name:<14}{experiment.__doc__.splitlines()[0]}")
+        return 0
+    names = list(EXPERIMENTS) if options.name == ALL else [options.name]
+    findings = {name: finding for name in names if (finding := run(name, options)) is not None}
+    if options.json:
+        print(json.dumps({name: asdict(finding) for name, finding in findings.items()}, indent=2))
+    return int(len(findings) < len(names))
+
+
+def run(name, options):
+    """Run an experiment, and show, plot and write what it finds; None where its data or browser is missing."""
+    print(f"{name} ...", file=sys.stderr)
+    try:
+        finding = EXPERIMENTS[name].run(options.pages)
+    except (RenderError, FileNotFoundError) as error:
+        print(f"{name} was not run: {error}", file=sys.stderr)
+        return None
+    if not options.json:
+        present.show(name, finding)
+    keep(options, name, finding)
+    return finding
+
+
+def keep(options, name, finding):
+    """Write what is to be written of a finding."""
+    if options.plot:
+        options.plot.mkdir(parents=True, exist_ok=True)
+        present.draw(options.plot / f"{name}.svg", finding)
+    if options.write:
+        plots = options.write.with_suffix("")
+        plots.mkdir(exist_ok=True)
+        present.draw(plots / f"{name}.svg", finding)
+        present.write(options.write, name, finding, f"{plots.name}/{name}.svg")
+        present.summarise(options.write, EXPERIMENTS)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "name", choices=[LIST, ALL, *EXPERIMENTS], metavar="NAME", help="an experiment, `list` or `all`"
+    )
+    parser.add_argument("--pages", type=int, help="at most so many pages, for a quick run")
+    parser.add_argument("--json", action="store_true", help="print the findings for programs")
+    parser.add_argument("--plot", type=Path, metavar="FOLDER", help="write a plot of each there")
+    parser.add_argument("--write", type=Path, metavar="PAGE.md", help="put the findings into a page, plots beside it")
+    options = parser.parse_args()
+    if options.name != LIST and not corpus.DATA.exists():
+        parser.error(f"there is no data at {corpus.DATA}; set BLOCKSIEVE_DATA")
+    if options.pages is not None and options.pages < 1:
+        parser.error(f"--pages is {options.pages}; it is 1 at least")
+    if options.write and not options.write.exists():
+        parser.error(f"--write: there is no page {options.write}")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())
