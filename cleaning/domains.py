@@ -101,14 +101,15 @@ def _domain_of(host: str) -> str | None:
 
 
 def _registered(host: str) -> str:
-    domain = _suffixes()(host)
+    domain = public_suffixes()(host)
     if domain.suffix:
         return domain.top_domain_under_public_suffix or host
     return ".".join(host.split(".")[-2:])
 
 
 @cache
-def _suffixes() -> TLDExtract:
+def public_suffixes() -> TLDExtract:
+    """Return what splits hosts by the list of public suffixes."""
     # Imported at the first use: it imports an HTTP client, which most methods never need. It uses the bundled list and
     # fetches or writes nothing: the same URLs always give the same sites, and `cleaning` opens no socket.
     from tldextract import TLDExtract  # noqa: PLC0415 — see above

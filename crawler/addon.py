@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from itemadapter import ItemAdapter
 from scrapy.commands.shell import Command as ScrapyShell
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.downloadermiddlewares import cookies
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.spiderloader import SpiderLoader as ScrapySpiderLoader
 from scrapy.utils.misc import load_object
@@ -23,6 +24,7 @@ from w3lib.url import file_uri_to_path
 from blocksieve import HOME, hiding_place
 from cleaning import METHODS
 from cleaning._native import explain_missing_core
+from cleaning.domains import public_suffixes
 from crawler import settings as ours
 from crawler.config import Config, misspelt_settings, read_setting, use_database_settings
 from crawler.config.names import alias_of, name_in_use, set_ours
@@ -211,6 +213,8 @@ def _settle_method(settings: BaseSettings, *, looks_only: bool) -> Config:
 
 def _add_components(settings: BaseSettings) -> None:
     """Add the components in `crawler/settings.py` to a project with its own settings; the project's choices win."""
+    # Scrapy would fetch the list of suffixes at the first cookie, and log each attempt where there is no network.
+    cookies._split_domain = public_suffixes()  # noqa: SLF001 — Scrapy has no setting for it
     settings.set("DOWNLOADER", ours.DOWNLOADER, priority="addon")
     settings.set("REQUEST_FINGERPRINTER_CLASS", ours.REQUEST_FINGERPRINTER_CLASS, priority="addon")
     if settings.getpriority("RETRY_HTTP_CODES") == SETTINGS_PRIORITIES["default"]:

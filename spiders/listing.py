@@ -136,7 +136,8 @@ class ListingSpider(ArgumentSpider):
         self._count_long_links(response)
         if number == 1 and not links:
             logger.warning(
-                "No link of %s seems to lead to an article; with the spider 'section', name them: -a allow=PATTERN",
+                "No link of %s seems to lead to an article; with the spider 'section', name them: -a allow=PATTERN; "
+                "the pages of a manual are in its sitemap: docs/portals.md, Manuals",
                 response.url,
             )
         section = self.section_name(_first_page(response))

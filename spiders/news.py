@@ -7,6 +7,7 @@ import logging
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from http import HTTPStatus
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin
@@ -154,7 +155,8 @@ class NewsSpider(ListingSpider):
         if "sitemaps" in sources and portal.sitemaps:
             yield from (self._feed_request(portal, url, "sitemap") for url in portal.sitemaps)
         elif "sitemaps" in sources:
-            robots = Request(urljoin(portal.start, "/robots.txt"), self.parse_robots, meta={"judge": False})
+            meta = {"judge": False, "handle_httpstatus_list": [HTTPStatus.NOT_FOUND, HTTPStatus.GONE]}
+            robots = Request(urljoin(portal.start, "/robots.txt"), self.parse_robots, meta=meta)
             yield self._portal_request(portal, robots)
 
     async def parse_listing(  # type: ignore[override] # Scrapy takes both kinds of generators
@@ -187,9 +189,9 @@ class NewsSpider(ListingSpider):
         return single
 
     async def parse_robots(self, response: Response) -> AsyncIterator[Request]:
-        """Yield the sitemaps that a robots.txt names."""
-        entries = [FeedEntry(url) for url in sitemap_links(response)]
-        async for request in self._sitemap_requests(self._portal(response), entries, 0):
+        """Yield the sitemaps that a robots.txt names; if there is none, the one at the usual address."""
+        urls = sitemap_links(response) or [urljoin(response.url, "/sitemap.xml")]
+        async for request in self._sitemap_requests(self._portal(response), [FeedEntry(url) for url in urls], 0):
             yield request
 
     async def parse_listed(

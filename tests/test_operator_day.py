@@ -104,7 +104,7 @@ def expect_move(day, health, errors, visits=2):
     assert day.rows("SELECT count(*) FROM page") == [(PAGES * len(NAMES) + 1,)]
     assert health["moved"]["sentences"] == [f"its pages have moved to {new}"]
     # A page that is visited at its new address before the old one redirects there is new until then.
-    assert PAGES <= health["moved"]["texts_7_days"] <= 2 * PAGES
+    assert PAGES <= health["moved"]["pages_7_days"] <= 2 * PAGES
 
 
 def expect_status(day, health, troubled):
@@ -130,7 +130,7 @@ def first_morning(day):
     assert day.rows("SELECT count(*) FROM page") == [(PAGES * len(NAMES),)]
     code, health = day.status()
     assert (code, {row["state"] for row in health.values()}) == (0, {"ok"})
-    assert all(row["texts_7_days"] == PAGES for row in health.values())
+    assert all(row["pages_7_days"] == PAGES for row in health.values())
     assert day.alerts() == []
 
 

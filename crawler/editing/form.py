@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
@@ -32,6 +33,8 @@ MAX_BLOCKS = 3_000
 """Blocks of a page that a form shows; a page with more is corrected by `scrapy correct`."""
 MAX_FORM_BYTES = 1_000_000
 _MAX_READER_CHARS = 60
+# A menu, which the form folds. Fewer dropped blocks in a row may be a byline, tags and a notice.
+_MIN_FOLDED_BLOCKS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,11 @@ class PageForm:
     draft: CorrectionDraft
     blocks: Sequence[FormBlock]
     version: str
+
+    def runs(self) -> list[tuple[bool, list[FormBlock]]]:
+        """Return the blocks in runs of kept and of dropped ones; True for a long one of dropped ones, to be folded."""
+        runs = [list(run) for _, run in groupby(self.blocks, lambda block: block.keep or block.marked)]
+        return [(len(run) >= _MIN_FOLDED_BLOCKS and not (run[0].keep or run[0].marked), run) for run in runs]
 
     def rebuild(self) -> RebuiltPage:
         """Return the page as it stands, each text with the decision on its block."""

@@ -108,7 +108,7 @@ class SiteHealth:
 
     alerts: tuple[Alert, ...] = ()
     last_success: datetime | None = None
-    texts_7_days: int = 0
+    pages_7_days: int = 0
     kept_share: float | None = None
     usual_share: float | None = None
     next_visit: datetime | None = None
@@ -133,7 +133,7 @@ def health_of(crawls: Iterable[SiteCrawl], alerts: Iterable[Alert], now: datetim
     return SiteHealth(
         alerts=tuple(alerts),
         last_success=last_success,
-        texts_7_days=sum(crawl.counts.new + crawl.counts.changed for crawl in by_end if crawl.ended > now - _WEEK),
+        pages_7_days=sum(crawl.counts.new + crawl.counts.changed for crawl in by_end if crawl.ended > now - _WEEK),
         kept_share=kept_share(with_pages[-1].counts) if with_pages else None,
         usual_share=usual_kept_share(with_pages[:-1]),
         unanswered_since=later[0].ended if is_unanswered else None,

@@ -95,7 +95,7 @@ def _state(
     if health.last_success is None:
         return SiteState(site, UNKNOWN, None, "no crawl of this site has been counted", health, crawls)
     answered = f"answered {alerts_.describe_moment(health.last_success)}"
-    sentence = f"{answered}; {count_of(health.texts_7_days, 'page')} new or changed in 7 days"
+    sentence = f"{answered}; {count_of(health.pages_7_days, 'page')} new or changed in 7 days"
     return SiteState(site, alerts_.HEALTHY, None, sentence, health, crawls)
 
 

@@ -291,7 +291,15 @@ def find_page(
     if contents is not None and contents.html is not None and not refetch:
         loaded = LoadedPage(contents.html, contents.encoding)
         return PageToExplain(contents.url, known_url(contents.url), HtmlOrigin.STORED, loaded, contents, site_model)
-    (source,) = fetch_page(name, settings).sources
+    try:
+        (source,) = fetch_page(name, settings).sources
+    except CompareError as error:
+        if contents is None or refetch:
+            raise
+        raise CompareError(
+            f"{without_credentials(name)} is stored without its HTML (it says noarchive, was crawled with "
+            f"KEEP_HTML=false, or was imported), and cannot be fetched again: {error}"
+        ) from error
     return PageToExplain(source.name, source.url, HtmlOrigin.FETCHED, source.load(), contents, site_model)
 
 

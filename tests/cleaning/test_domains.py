@@ -45,7 +45,7 @@ def test_sites_are_known_without_the_network(monkeypatch):
         raise AssertionError("a connection was opened")
 
     monkeypatch.setattr(socket, "socket", refuse)
-    domains._suffixes.cache_clear()
+    domains.public_suffixes.cache_clear()
     domains._domain_of.cache_clear()
     assert registered_domain("https://www.example.com.au/") == "example.com.au"
 

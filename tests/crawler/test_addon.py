@@ -148,3 +148,13 @@ def test_settings_that_cleaning_cannot_support_are_rejected(values, says):
 
 def test_other_methods_work_with_pages_from():
     assert CleaningMiddleware in guest(CLEANING_METHOD="pab", PAGES_FROM="/a").getdict("DOWNLOADER_MIDDLEWARES")
+
+
+@pytest.mark.slow
+def test_cookies_need_no_list_from_the_network(crawl, serve, answer):
+    headers = {"Content-Type": "text/html", "Set-Cookie": "a=1; Domain=127.0.0.1"}
+    site, _ = serve({"/": answer("<a href='/story'>A story that is new</a>", headers=headers)})
+    crawled = crawl("section", {"url": f"{site}/"}, {"COOKIES_ENABLED": "1"})
+    assert crawled.stats["visit/section"] == 1
+    assert "publicsuffix" not in crawled.log
+    assert "Traceback" not in crawled.log

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import processes
+import pytest
 from news_site import RSS, XML, article, listing, loc, numbers, pages, rss, story
 
 ROOT = Path(__file__).parents[2]
@@ -113,6 +114,22 @@ def test_sources_selects_where_articles_are_looked_for(news, site):
     columns = {"sections": [f"{site.url}/science/"], "feeds": [f"{site.url}/feed.xml"], "articles": "/news/"}
     assert numbers(news(columns, sources="feeds")) == ["2"]
     assert site.requested == ["/feed.xml", story(2)]
+
+
+@pytest.mark.parametrize("robots", [None, "User-agent: *\nDisallow: /login\n"])
+def test_a_sitemap_is_looked_for_where_robots_txt_names_none(news, site, robots):
+    if robots is not None:
+        site.add("/robots.txt", robots, {"Content-Type": "text/plain"})
+    site.add("/sitemap.xml", f"<urlset>{loc(site.url + story(1))}</urlset>", XML)
+    site.add_articles(story(1))
+    assert numbers(news({"articles": "/news/"}, sources="sitemaps")) == ["1"]
+
+
+def test_a_site_without_a_sitemap_loses_nothing_by_it(news, site):
+    site.add("/science/", listing(story(1)))
+    site.add_articles(story(1))
+    crawled = news({"sections": [f"{site.url}/science/"]})
+    assert (crawled.code, numbers(crawled)) == (0, ["1"]), crawled.log
 
 
 def test_sitemap_indexes_are_followed_to_a_limited_depth(news, site):

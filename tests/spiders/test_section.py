@@ -112,3 +112,11 @@ def test_articles_on_saved_section_pages(crawl, url, articles):
     assert crawled.stats["visit/section"] == 1
     assert crawled.stats.get("replay/absent", 0) >= articles
     assert "Traceback" not in crawled.log
+
+
+def test_the_root_of_a_manual_is_a_page_and_the_log_says_what_finds_the_others(crawl, serve, answer):
+    menu = "".join(f'<li><a href="{name}.html">{name}</a></li>' for name in ("install", "usage", "api"))
+    site, _ = serve({"/en/": answer(f"<title>Manual</title><ul>{menu}</ul><main><h1>Manual</h1>{PROSE * 12}</main>")})
+    crawled = crawl("section", {"url": f"{site}/en/"})
+    assert crawled.outcomes() == {"/en/": "page"}
+    assert "the pages of a manual are in its sitemap: docs/portals.md, Manuals" in crawled.log

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from crawler.health.records import SiteHealth
 
 _ACTIONS = ("check", "crawl", "status", "alerts")
-_COLUMNS = ("site", "state", "since", "last success", "texts in 7 days", "kept", "usually", "next visit")
+_COLUMNS = ("site", "state", "since", "last success", "pages in 7 days", "kept", "usually", "next visit")
 _NEW = "never crawled"
 
 
@@ -381,7 +381,7 @@ def _print_rows(rows: Sequence[_SiteRow]) -> None:
                     row.state,
                     format_time(row.since),
                     format_time(row.health.last_success),
-                    row.health.texts_7_days,
+                    row.health.pages_7_days,
                     _percent(row.health.kept_share),
                     _percent(row.health.usual_share),
                     format_time(row.health.next_visit),

@@ -31,6 +31,7 @@ if (sheet) {
     if (text) {
       const tick = ticks.get(text.dataset.block);
       tick.click();
+      tick.closest("details")?.setAttribute("open", "");
       list.scrollTop = tick.closest("li").offsetTop - list.clientHeight / 3;
     }
   });

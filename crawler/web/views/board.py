@@ -85,7 +85,7 @@ def _row(snapshot: DatabaseSnapshot, state: SiteState, pages: int) -> SiteRow:
         since=state.since,
         sentence=state.sentence,
         last_success=health.last_success,
-        changed=health.texts_7_days,
+        changed=health.pages_7_days,
         kept_share=health.kept_share,
         usual_share=health.usual_share,
         less_kept=expected is not None and health.kept_share is not None and health.kept_share < expected,

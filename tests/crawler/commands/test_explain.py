@@ -256,6 +256,19 @@ def test_a_stored_page_without_html_is_fetched_and_its_blocks_are_known(scrapy, 
     assert all(block["stored"] for block in record["blocks"] if block["kept"])
 
 
+@pytest.mark.parametrize("command", [["explain"], ["correct", "--sheet", "sheet.txt"]])
+def test_what_cannot_be_read_again_says_why_its_html_is_missing(scrapy, serve, answer, database, command):
+    site, _ = serve({"/robots.txt": answer("User-agent: *\nDisallow: /"), "/page": answer(ARTICLE)})
+    store = Store(database)
+    store.save(store.begin_crawl("again", {}), [visit(f"{site}/page")])
+    with database.begin() as connection:
+        connection.execute(update(page).values(html=None))
+    name, *options = command
+    done = scrapy(name, f"{site}/page", *options, *HURRY, **NO_PROXY)
+    assert f"{site}/page is stored without its HTML (it says noarchive" in done.stderr
+    assert done.stderr.endswith("the site's robots.txt forbids it\n")
+
+
 def test_a_reader_may_leave_early_and_a_full_disk_is_one_sentence(environment, saved):
     saved.write_text("<p>word</p>" * 3_000, "utf-8")  # more than a pipe holds
     run = f"{sys.executable} -m scrapy explain page.html"

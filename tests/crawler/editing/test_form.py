@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 import taught_site
+from cleaned_pages import visit_at
 from scrapy.settings import Settings
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from cleaning.errors import AnnotationError
 from crawler.config import Config
@@ -13,6 +14,7 @@ from crawler.editing import form as forms
 from crawler.editing.form import corrected_by, read_fields, read_form
 from crawler.errors import CompareError, NotStoredError, QueryError
 from crawler.storage.database import opened_engine, read_transaction, write_transaction
+from crawler.storage.store import Store
 from crawler.storage.tables import page
 from crawler.teaching import records
 from crawler.web.snapshot import DatabaseSnapshot
@@ -89,3 +91,19 @@ def test_pages_that_no_form_can_show(engine, monkeypatch):
 def test_a_body_that_is_no_form(body):
     with pytest.raises(QueryError, match="this is no form"):
         read_fields(body)
+
+
+def test_a_menu_is_folded_and_a_mark_in_it_is_not(engine):
+    menu = "".join(f"<li><a href=/{number}>Section {number}</a></li>" for number in range(100))
+    url = taught_site.address(90)
+    html = taught_site.page_html(90).replace("<body>", f"<body><nav><ul>{menu}</ul></nav>")
+    assert menu in html
+    store = Store(engine)
+    store.save(store.begin_crawl("menu", {}), [visit_at(url, html)])
+    with read_transaction(engine) as connection:
+        page_id = connection.scalar(select(page.c.id).where(page.c.url == url))
+    form = read(engine, page_id)
+    (is_folded, first), *others = form.runs()
+    assert (is_folded, len(first) >= 100) == (True, True)
+    assert [block for _, run in form.runs() for block in run] == form.blocks
+    assert any(not folded and run[0].keep for folded, run in others)
