@@ -4,7 +4,7 @@ Of several answers from one address the last one counts, as with `REPLAY`. Then 
 (rel=canonical) are believed or doubted by the rules of `crawler.storage.addresses`. An address is contested if more
 than one page states it, or if a page is there. Only the pages of contested addresses are compared, each with the page
 that is at the address so far. Of each page the `_SKETCH_TERMS` smallest hashes of its terms are compared. The result is
-exact for two pages that have no more different terms together.
+exact for two pages that have no more different terms each.
 
 Each stage is a function on the rows of one partition, as in `stages`.
 """
@@ -25,7 +25,7 @@ from crawler.batch.columns import read_table
 from crawler.batch.duplicates.plan import DECISION
 from crawler.batch.output import partition_name, partition_names, read_partition, spread, write_partitions
 from crawler.monitoring.exit_status import CANONICAL_STAT
-from crawler.storage.addresses import is_share_of_one_page
+from crawler.storage.addresses import texts_agree
 from crawler.storage.tables import signed
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from crawler.batch.duplicates.plan import Plan
     from crawler.batch.output import OutputFolder, Rows
 
-_SKETCH_TERMS = 256
-"""The number of hashes that stand for the terms of a page."""
+_SKETCH_TERMS = 1_024
+"""The number of hashes that stand for the terms of a page: few pages have more."""
 
 _NO_TERM = np.uint32(0xFFFFFFFF)
 _ROWS_PER_READ = 5_000
@@ -147,6 +147,9 @@ class _Claims:
             self._give_way(key)
             self.doubted.append(int(claim["page_id"]))
             return
+        if stored is not None and not claim["is_owner"]:
+            self.repeated.append(int(claim["page_id"]))
+            return
         if stored is not None:
             self.repeated.append(int(stored["page_id"]))
         # A row of an array would keep all rows of it.
@@ -223,11 +226,11 @@ def _is_same_page(claim: Any, other: Any) -> bool:
     if claim["body_hash"] == other["body_hash"]:
         return True
     has_title = bool(claim["has_title"] and other["has_title"] and claim["title"] == other["title"])
-    own = claim["sketch"][claim["sketch"] != _NO_TERM]
-    others = other["sketch"][other["sketch"] != _NO_TERM]
-    either = np.union1d(own, others)[:_SKETCH_TERMS]
-    both = np.intersect1d(np.intersect1d(own, others), either)
-    return is_share_of_one_page(len(both), len(either), has_title=has_title)
+    own, others = (side["sketch"][side["sketch"] != _NO_TERM] for side in (claim, other))
+    # Of a full sketch, nothing is known of the terms beyond its end.
+    known = min((side[-1] for side in (own, others) if len(side) == _SKETCH_TERMS), default=_NO_TERM)
+    own, others = own[own <= known], others[others <= known]
+    return texts_agree(len(np.intersect1d(own, others)), len(own), len(others), has_title=has_title)
 
 
 def _send(output: OutputFolder, plan: Plan, name: str, rows: Rows) -> None:

@@ -9,14 +9,16 @@ believed, pages with different texts would overwrite each other. So an address t
 - if it was doubted for a page that still states it.
 
 Then the page is stored under its own address, and remembers the other one in the column `doubted_canonical`. If
-its canonical address was believed before the others came, it is moved back to its own.
+its canonical address was believed before the others came, it is moved back to its own. Two texts are another's if each
+says what the other does not: the manuals of two versions have most of their words in common. A page that is believed
+to be a variant is a visit of the page at the address that it states, and does not overwrite what was read there.
 
 A page also has a new address if its own redirects there for good (301, 308), and the text there is the same. It keeps
 its history, blocks and visits. If a page is stored there already, the two become one. The addresses that it has left,
 and those of its variants, stay in table `address`. If the new address has a request of its own that is still waiting, a
 row in this table waits for that visit.
 
-Two texts belong to one page if they have most of their terms in common; with a common title, fewer are enough.
+There, two texts belong to one page if they have most of their terms in common; with a common title, fewer are enough.
 Everything is decided in the transaction of `Store.save`, under its locks on the keys of both addresses, so the order in
 which pages and processes come does not matter. A change of a third page takes all locks: `UnlockedPageError` asks for
 them.
@@ -61,6 +63,9 @@ if TYPE_CHECKING:
 # articles of a site have 0.1 to 0.3 in common, and up to 0.7 if menus were kept.
 _MIN_SHARE = 0.8
 _MIN_SHARE_WITH_TITLE = 0.5
+# A variant lacks at most this share of the terms of the page whose address it states, or has as many of its own: an AMP
+# page has no captions, a print version says that it was printed.
+_MAX_SHARE_OF_VARIANT = 0.1
 
 _DOUBTED_BEFORE = select(page.c.doubted_canonical).where(
     page.c.doubted_canonical.in_(bindparam("keys", expanding=True))
@@ -90,10 +95,18 @@ class PageText:
 
     def is_same(self, other: PageText) -> bool:
         """Return True if these are probably two texts of one page; two pages without text need a common title."""
-        has_title = self.title is not None and self.title == other.title
-        common_terms = self.terms & other.terms
-        all_terms = self.terms | other.terms
-        return is_share_of_one_page(len(common_terms), len(all_terms), has_title=has_title)
+        common, either = len(self.terms & other.terms), len(self.terms | other.terms)
+        if not either:
+            return self._has_title_of(other)
+        return common / either >= (_MIN_SHARE_WITH_TITLE if self._has_title_of(other) else _MIN_SHARE)
+
+    def agrees(self, other: PageText) -> bool:
+        """Return True if one of the two texts says nothing that the other does not; see `texts_agree`."""
+        common = len(self.terms & other.terms)
+        return texts_agree(common, len(self.terms), len(other.terms), has_title=self._has_title_of(other))
+
+    def _has_title_of(self, other: PageText) -> bool:
+        return self.title is not None and self.title == other.title
 
 
 def is_stored_page(connection: Connection, imported: ImportedPage, key: str) -> bool:
@@ -108,17 +121,18 @@ def is_stored_page(connection: Connection, imported: ImportedPage, key: str) -> 
     assert isinstance(imported_page, ProcessedPage)
     texts = [candidate.text for candidate in imported_page.blocks]
     title = imported_page.cleaned.metadata.title
-    return PageText.of(title, texts).is_same(_live_text(stored, rows))
+    return PageText.of(title, texts).agrees(_live_text(stored, rows))
 
 
-def is_share_of_one_page(common_terms: int, all_terms: int, *, has_title: bool) -> bool:
-    """Return True if two texts with this number of common terms, of all their terms, probably belong to one page.
+def texts_agree(common_terms: int, terms: int, other_terms: int, *, has_title: bool) -> bool:
+    """Return True if one text has all terms of the other, and few more: then no text is lost if they are one page.
 
     `has_title` says that the texts have the same title; two texts without terms need it.
     """
-    if not all_terms:
+    most = max(terms, other_terms)
+    if not most:
         return has_title
-    return common_terms / all_terms >= (_MIN_SHARE_WITH_TITLE if has_title else _MIN_SHARE)
+    return common_terms == min(terms, other_terms) and common_terms >= (1 - _MAX_SHARE_OF_VARIANT) * most
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +143,16 @@ class PlacedPage:
     stored: StoredPage | None
     moved: int = 0
     """How many pages have become this one, because their addresses redirect to it for good."""
+
+    @property
+    def variant_of(self) -> StoredPage | None:
+        """The stored page, if it was read at another address, where it was found at its last visit; None otherwise."""
+        stored = self.stored
+        if stored is None or self.moved or stored.retired or stored.history.misses:
+            return None
+        at = url_key(stored.url)
+        is_own = is_respelled(at, self.record.own_key) or is_respelled(self.record.own_key, self.record.key)
+        return None if is_own else stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +230,11 @@ class PageAddresses:
             old = self._find_moved(key)
             if old is None or (placed.stored is not None and placed.stored.page_id == old.page_id):
                 continue
-            if _is_moved_path(old, placed.record.own_key) or self._has_text_of(placed.record, old):
+            if (
+                _is_moved_path(old, placed.record.own_key)
+                or old.body_hash == placed.record.columns["body_hash"]
+                or _text_of(placed.record).is_same(self._stored_text(old))
+            ):
                 placed = self._move(old, placed, moved_from)
         return placed
 
@@ -309,14 +337,12 @@ class PageAddresses:
         return not is_respelled(url_key(stored.url), stored.history.key)
 
     def _is_same_page(self, record: PageRecord, stored: StoredPage) -> bool:
-        """Return True if a visit is to the stored page: it has the same address or the same text."""
-        return is_respelled(url_key(stored.url), record.own_key) or self._has_text_of(record, stored)
-
-    def _has_text_of(self, record: PageRecord, stored: StoredPage) -> bool:
-        if stored.body_hash == record.columns["body_hash"]:
-            return True
-        texts = [candidate.text for candidate in record.page.blocks]
-        return PageText.of(record.columns["title"], texts).is_same(self._stored_text(stored))
+        """Return True if a visit is to the stored page: it has the same address, or the texts agree."""
+        return (
+            is_respelled(url_key(stored.url), record.own_key)
+            or stored.body_hash == record.columns["body_hash"]
+            or _text_of(record).agrees(self._stored_text(stored))
+        )
 
     def _stored_text(self, stored: StoredPage) -> PageText:
         """Return the text of a stored page; for a retired one, all text that it ever had."""
@@ -404,6 +430,10 @@ class PageAddresses:
     def _expect_alone(self) -> None:
         if not self.alone:
             raise UnlockedPageError("a page gives way to another one, which changes rows that are not locked")
+
+
+def _text_of(record: PageRecord) -> PageText:
+    return PageText.of(record.columns["title"], [candidate.text for candidate in record.page.blocks])
 
 
 def _live_text(stored: StoredPage, rows: Sequence[EarlierRow]) -> PageText:

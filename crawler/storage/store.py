@@ -308,7 +308,10 @@ class Store:
             return lifecycle.record_visit(visit)
         placed = addresses.move(addresses.place(record), visit.moved_from)
         addresses.note_variant(placed.record)
-        saved = self._save_page(batch, lifecycle, addresses, visit, placed)
+        if (stored := placed.variant_of) is not None:
+            saved = lifecycle.see_variant(visit, placed.record, stored)
+        else:
+            saved = self._save_page(batch, lifecycle, addresses, visit, placed)
         lifecycle.record_other_target(visit, placed.record)
         return replace(saved, doubted_canonical=placed.record.columns["doubted_canonical"], moved=placed.moved)
 
@@ -901,7 +904,11 @@ class PageLifecycle:
         if stored is None or stored.url != _requested_url(visit):
             return nothing
         if visit.outcome is Outcome.NOT_MODIFIED and not stored.retired:
-            return self._see_again(visit, stored)
+            self.add_sitemap_evidence(stored, changed=False)
+            new = {"etag": visit.etag, "last_modified": visit.last_modified}
+            values = {name: value for name, value in new.items() if value is not None}
+            self._see_again(visit, stored, values | {"lastmod": None})
+            return SavedVisit(visit.url, PageState.NOT_MODIFIED, stored.page_id)
         self._update(stored, self._next_visit(stored, stored.history, visit.at))
         return SavedVisit(visit.url, PageState.DEFERRED, stored.page_id)
 
@@ -950,16 +957,17 @@ class PageLifecycle:
         else:
             pages.defer_section(self._connection, key, visit.at, bounds)
 
-    def _see_again(self, visit: Visit, stored: StoredPage) -> SavedVisit:
-        self.add_sitemap_evidence(stored, changed=False)
+    def see_variant(self, visit: Visit, record: PageRecord, stored: StoredPage) -> SavedVisit:
+        """Record that a page was seen at another address than it was read at, with a text that agrees."""
+        self._see_again(visit, stored, {})
+        return SavedVisit(visit.url, PageState.UNCHANGED, stored.page_id, refreshed=len(record.page.blocks))
+
+    def _see_again(self, visit: Visit, stored: StoredPage, values: Mapping[str, Any]) -> None:
         history = stored.history.visited(visit.at, changed=False)
-        new = {"etag": visit.etag, "last_modified": visit.last_modified}
-        values = {name: value for name, value in new.items() if value is not None}
-        seen = {"last_seen": visit.at, "visits": history.visits, "misses": 0, "lastmod": None}
-        self._update(stored, values | seen | self._next_visit(stored, history, visit.at))
+        seen = {"last_seen": visit.at, "visits": history.visits, "misses": 0}
+        self._update(stored, {**values, **seen, **self._next_visit(stored, history, visit.at)})
         for statement in _REFRESH_LAST_SEEN:
             self._connection.execute(statement, {"page": stored.page_id, "at": visit.at})
-        return SavedVisit(visit.url, PageState.NOT_MODIFIED, stored.page_id)
 
     def _retire(self, stored: StoredPage, visit_time: datetime) -> int:
         """Remove a page from all counts and comparisons; return how many blocks and sightings are gone."""

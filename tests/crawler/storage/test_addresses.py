@@ -185,6 +185,63 @@ def test_variants_with_the_same_text_are_one_page(save, visit, rows, variant, va
     ]
 
 
+def test_variants_that_say_a_little_more_or_less_change_nothing(save, visit, rows, page_texts):
+    """In each crawl the variants are read before the page and after it."""
+    own, first, second = address("harbour"), *VARIANTS[:2]
+    texts = [*article("harbour"), "Share this"]
+    for day in range(3):
+        visits = [
+            visit(first, *texts[:2], day=day, canonical=own, title="print"),
+            visit(own, *texts, day=day, canonical=own, title="harbour"),
+            visit(second, *texts, "Printed for you", day=day, canonical=own, title="all"),
+        ]
+        states = [save(page_visit)[0].state for page_visit in visits]
+    assert states == [PageState.UNCHANGED] * 3
+    assert page_texts(own) == texts
+    assert rows("SELECT url, title, visits, changes FROM page") == [
+        {"url": own, "title": "harbour", "visits": 9, "changes": 1}
+    ]
+    assert rows("SELECT kind FROM page_event ORDER BY kind") == [{"kind": "changed"}, {"kind": "new"}]
+
+
+def test_a_variant_stands_for_a_page_that_is_missing(save, visit, now, rows, page_texts):
+    own, print_version = address("harbour"), VARIANTS[0]
+    save(visit(own, *article("harbour"), canonical=own))
+    save(Visit(own, now, Outcome.NOT_FOUND, 404, request=request_for(own)))
+    save(visit(print_version, *article("harbour"), "Printed for you", canonical=own, day=1))
+    assert rows("SELECT url, url_key, misses FROM page") == [{"url": print_version, "url_key": own, "misses": 0}]
+    assert page_texts(print_version)[2:] == ["Printed for you"]
+
+
+MANUAL = {
+    "latest": "Call connect() with a timeout of 30 seconds; close() is done by the context.",
+    "v1": "Call open() with a timeout of 10 seconds, and close() when you are done.",
+    "v2": "Call connect() with a timeout of 20 seconds, and close() when you are done.",
+}
+
+
+@pytest.mark.parametrize("order", list(permutations(MANUAL)))
+@pytest.mark.parametrize("together", [True, False])
+def test_versions_of_a_manual_that_state_the_latest_stay_apart(
+    save, visit, addresses, rows, page_texts, order, together
+):
+    """Their titles are the same, and so are most of their words."""
+    latest = f"{SITE}/latest/install.html"
+    common = [*article("harbour"), *article("glacier")]
+    for day in range(3):
+        visits = [
+            visit(f"{SITE}/{name}/install.html", *common, MANUAL[name], day=day, canonical=latest, title="Installation")
+            for name in order
+        ]
+        states = save(*visits) if together else [save(page_visit)[0] for page_visit in visits]
+    assert {saved.state for saved in states} == {PageState.UNCHANGED}
+    urls = {name: f"{SITE}/{name}/install.html" for name in MANUAL}
+    assert addresses() == [(url, url, None if name == "latest" else latest) for name, url in urls.items()]
+    assert {name: page_texts(url) for name, url in urls.items()} == {name: [*common, MANUAL[name]] for name in urls}
+    assert rows("SELECT DISTINCT visits, changes FROM page") == [{"visits": 3, "changes": 0}]
+    assert rows("SELECT DISTINCT kind FROM page_event") == [{"kind": "new"}]
+
+
 def test_an_edit_between_two_variants_is_a_change_of_one_page(save, visit, addresses):
     own, print_version = address("harbour"), VARIANTS[0]
     save(visit(print_version, *article("harbour"), canonical=own, title="harbour"))
@@ -209,7 +266,7 @@ def test_a_doubted_variant_that_shows_the_same_text_again_joins_its_page(save, v
     saved = save(visit(print_version, *article("harbour"), canonical=own, title="harbour", day=2))
     assert saved[0].state is PageState.UNCHANGED
     assert [(key, doubted) for _, key, doubted in addresses()] == [(own, None)]
-    assert page_texts(print_version) == article("harbour")
+    assert page_texts(own) == article("harbour")
     assert rows("SELECT visits FROM page") == [{"visits": 3}]
     assert rows("SELECT id FROM block WHERE page_id NOT IN (SELECT id FROM page)") == []
 
@@ -311,6 +368,8 @@ def test_pages_without_text_are_one_page_if_their_titles_are():
     assert PageText.of("Photo 1", []).is_same(PageText.of("Photo 1", []))
     assert not PageText.of("Photo 1", []).is_same(PageText.of("Photo 2", []))
     assert not PageText.of(None, []).is_same(PageText.of(None, []))
+    assert PageText.of("Photo 1", []).agrees(PageText.of("Photo 1", []))
+    assert not PageText.of(None, []).agrees(PageText.of(None, []))
 
 
 NEW_SITE = "https://b.example"
