@@ -145,14 +145,18 @@ class PlacedPage:
     """How many pages have become this one, because their addresses redirect to it for good."""
 
     @property
-    def variant_of(self) -> StoredPage | None:
-        """The stored page, if it was read at another address, where it was found at its last visit; None otherwise."""
+    def was_elsewhere(self) -> bool:
+        """Whether the stored page was read at another address, and has not moved from there."""
         stored = self.stored
-        if stored is None or self.moved or stored.retired or stored.history.misses:
+        return stored is not None and not self.moved and not is_respelled(url_key(stored.url), self.record.own_key)
+
+    @property
+    def variant_of(self) -> StoredPage | None:
+        """The stored page, if it was found at its last visit at another address, which is as good; None otherwise."""
+        stored = self.stored
+        if stored is None or stored.retired or stored.history.misses or not self.record.is_restated:
             return None
-        at = url_key(stored.url)
-        is_own = is_respelled(at, self.record.own_key) or is_respelled(self.record.own_key, self.record.key)
-        return None if is_own else stored
+        return stored if self.was_elsewhere else None
 
 
 @dataclass(frozen=True, slots=True)

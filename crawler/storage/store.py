@@ -337,6 +337,9 @@ class Store:
             before = self._near_duplicates.state(connection, page_id, record.site, stored.fingerprint)
             batch.change_log.touch_page(page_id)
             renamed = batch.update_names(stored, record)
+            if placed.was_elsewhere:
+                # The page's own text takes the place of a variant's: its publisher has changed nothing.
+                comparison, renamed = replace(comparison, changed=False), []
             lifecycle.add_sitemap_evidence(stored, changed=comparison.changed or bool(renamed))
             pages.update_page(connection, stored, record, changed=comparison.changed, keep_html=self._keep_html)
         batch.structures.put(page_id, record.page.structure, replaces=stored is not None and stored.has_structure)
