@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tldextract import TLDExtract
 
 _PORTS = {"http": 80, "https": 443}
+_RESERVED_SUFFIXES = frozenset({"example", "test"})  # RFC 2606
 _MAX_SCHEME_CHARS = 20  # a relative URL may contain another URL in its query
 _MAX_HOST_CHARS = 253  # RFC 1035; longer hosts would fill the cache
 
@@ -34,6 +35,14 @@ def registered_domain(url: str) -> str | None:
         return domain
     name = f"[{host}]" if ":" in host else host
     return f"{name}:{port or _PORTS.get(parts.scheme, 0)}"
+
+
+def has_public_suffix(host: str) -> bool:
+    """Return True for a name below a public suffix, or below one that is reserved for examples and tests."""
+    suffix = host.rpartition(".")[2].lower()
+    return "." in host and (
+        suffix in _RESERVED_SUFFIXES or bool(_suffixes()(_ascii(host)).top_domain_under_public_suffix)
+    )
 
 
 class PageLinks:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, urlsplit
 
 from w3lib.url import canonicalize_url
 from xxhash import xxh64_hexdigest
 
-from cleaning.domains import registered_domain
+from cleaning.domains import has_public_suffix, registered_domain
 from crawler.errors import QueryError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _MAX_CANONICAL_CHARS = 2_048
 # PostgreSQL cannot index texts above 2,704 bytes.
@@ -33,12 +37,31 @@ _SESSION_IN_PATH = re.compile(r";jsessionid=[^/?#;]*|(?<=/)\([SF]\(\w{20,}\)\)/"
 
 
 # Top-level domain `invalid` never exists (RFC 2606). The demo's site is at an http address below it.
+_HOST_FOLDER = re.compile(r"[\w-]+(?:\.[\w-]+)+(?::[0-9]+)?")
+_MIRRORED_SIGNS = "/?&=%+:;,@!$'()*~"  # all that the path and query of a URL may have
 _PLACEHOLDER = re.compile(r"https://[^/?#]*\.invalid(?=[/?#]|$)", re.IGNORECASE)
 
 
 def placeholder_url(site: str, file: str) -> str:
     """Return the URL under which a saved page is stored whose address is unknown: `https://SITE.invalid/FILE`."""
     return f"https://{quote(site) or 'replay'}.invalid/{quote(file)}"
+
+
+def saved_url(parts: Sequence[str], folder: str = "") -> str:
+    """Return the URL of a saved page by the parts of its path in a folder, which may be named after the host.
+
+    >>> saved_url(("mirror", "docs.example.org", "use", "page.html?id=7"))
+    'https://docs.example.org/use/page.html?id=7'
+    >>> saved_url(("saved", "page.html"))
+    'https://saved.invalid/page.html'
+
+    A mirror, as `wget -r` writes it, has a folder for each host. Any other page has a placeholder for its host.
+    """
+    for number, part in enumerate((folder, *parts[:-1])):
+        if _HOST_FOLDER.fullmatch(part) and has_public_suffix(part.partition(":")[0]):
+            return f"https://{part.lower()}/{quote('/'.join(parts[number:]), _MIRRORED_SIGNS)}"
+    site, *rest = parts if len(parts) > 1 else ("", *parts)
+    return placeholder_url(site, "/".join(rest))
 
 
 def known_url(url: str) -> str | None:

@@ -28,7 +28,7 @@ from crawler.fetching.arc import read_arc
 from crawler.fetching.replay import ReplayMiss
 from crawler.fetching.saved_pages import READ_ERRORS, SkippedFile, find_saved_pages, read_saved_page
 from crawler.fetching.warc import RecordPlace
-from crawler.urls import placeholder_url
+from crawler.urls import saved_url
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -91,10 +91,10 @@ def read_records(
                 raise InputError(f"the input {file.path!r} cannot be read to its end: {error}") from error
 
 
-def _whole_name(path: str) -> str:
-    """Return the path of a saved page, so that pages of one name in two folders have two addresses."""
+def _whole_url(path: str) -> str:
+    """Return the URL of a saved page by its whole path, so that pages of one name in two folders have two addresses."""
     parts = PurePath(path.partition("://")[2] or path).parts
-    return "/".join(part for part in parts if part not in {"/", ".", ".."})
+    return saved_url(("", *(part for part in parts if part not in {"/", ".", ".."})))
 
 
 def _read_file(
@@ -105,7 +105,7 @@ def _read_file(
     elif file.kind is InputKind.JSONL:
         yield from _read_lines(unpacked_lines(opened, file.path), records, max_bytes)
     elif file.kind is InputKind.PAGE:
-        url = placeholder_url("", _whole_name(file.path))
+        url = _whole_url(file.path)
         yield _filtered(RecordPlace(0), url, records) or _answer(RecordPlace(0), url, opened.read(max_bytes + 1))
     elif file.kind is InputKind.ARC:
         yield from answers_of(read_arc(opened, max_bytes + HEAD_ROOM), max_bytes, others, records)

@@ -16,14 +16,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from io import TextIOWrapper
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
 from w3lib.url import safe_url_string
 
 from crawler.errors import ReplayError
-from crawler.urls import placeholder_url
+from crawler.urls import placeholder_url, saved_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,6 +52,14 @@ class SkippedFile(StrEnum):
     UNREADABLE = "unreadable"
 
 
+def url_of_path(path: PurePath, folder: str = "") -> str:
+    """Return the URL of a saved page by its path in a folder; its name may be bytes that are not text."""
+    try:
+        return saved_url(path.parts, folder)
+    except UnicodeEncodeError:
+        return saved_url([quote(os.fsencode(part)) for part in path.parts], folder)
+
+
 @dataclass(slots=True)
 class FolderPages:
     """The pages of a folder, each with its URL, and the number of other files by reason."""
@@ -64,8 +72,8 @@ def find_saved_pages(folder: Path, is_other: Callable[[str], bool] = lambda _: F
     """Return the pages that a folder's index lists, else all HTML files below it in the order of their paths.
 
     Files whose name `is_other` are neither pages nor counted. Without an index, a page is a file whose name ends in
-    .html, .htm or .xhtml (also .gz), or another one that begins like HTML. It stands for
-    `https://<first folder>.invalid/<rest of its path>`. Raises ReplayError.
+    .html, .htm or .xhtml (also .gz), or another one that begins like HTML. It stands for the URL that `saved_url` makes
+    of its path. Raises ReplayError.
     """
     if (folder / INDEX_FILE).exists():
         return FolderPages(list(read_replay_index(folder)))
@@ -78,22 +86,12 @@ def find_saved_pages(folder: Path, is_other: Callable[[str], bool] = lambda _: F
                 continue
             reason = _skip_reason(path)
             if reason is None:
-                result.pages.append((_placeholder(path.relative_to(folder)), path))
+                result.pages.append((url_of_path(path.relative_to(folder), folder.absolute().name), path))
             else:
                 result.skipped[reason] += 1
     result.pages.sort(key=lambda page: os.fsencode(page[1]))
     result.skipped = +result.skipped
     return result
-
-
-def _placeholder(path: Path) -> str:
-    """Return the URL of a file whose address is unknown; its name may be bytes that are not text."""
-    first, *rest = path.parts
-    site, parts = (first, rest) if rest else ("", [first])
-    try:
-        return placeholder_url(site, "/".join(parts))
-    except UnicodeEncodeError:
-        return placeholder_url(quote(os.fsencode(site)), quote(os.fsencode("/".join(parts))))
 
 
 def _skip_reason(path: Path) -> SkippedFile | None:

@@ -6,6 +6,10 @@ site ends with a new decision about the site's texts, in both directions: a text
 boilerplate, and one that falls below them, because pages without it came or pages lost it, is restored. Nothing else is
 written: blocks and sightings stay, and the views leave boilerplate out.
 
+Copies have their texts in common too: the pages of three versions of a manual, a page under three addresses. So near-
+duplicates count once with their original, and a text becomes boilerplate only with a page of which it is a small part,
+together with all texts that are at least as frequent: at most half of the page's words.
+
 The decision locks the site's row, after all other writes of the batch, site by site in order. So the counts are exact
 with any number of writers, and no two of them wait for each other.
 
@@ -18,18 +22,29 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, text, update
 
 from cleaning.fingerprint import has_terms
-from crawler.storage.tables import block, document_frequency, page, sighting, signed, template, to_json
+from crawler.storage.tables import (
+    batched,
+    block,
+    document_frequency,
+    near_duplicate_page,
+    page,
+    sighting,
+    signed,
+    template,
+    to_json,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Select
+    from sqlalchemy import ColumnElement, CompoundSelect, Select
     from sqlalchemy.engine import Connection
 
     from cleaning.page_fingerprint import FingerprintedBlock
@@ -60,11 +75,15 @@ _BOILERPLATE_OF_SITE = select(document_frequency.c.digest).where(
 )
 _OF_SITE = update(document_frequency).where(document_frequency.c.site == bindparam("of_site"))
 # `pages > 1` as a literal: the partial index on it then serves.
-_MARK_BOILERPLATE = _OF_SITE.where(
-    document_frequency.c.boilerplate_since.is_(None),
+_FREQUENT = select(document_frequency.c.digest, document_frequency.c.pages).where(
+    document_frequency.c.site == bindparam("of_site"),
     document_frequency.c.pages > text("1"),
     document_frequency.c.pages >= bindparam("needed"),
-).values(boilerplate_since=bindparam("at"), changed=bindparam("sequence"))
+)
+_FREQUENT_AND_SHOWN = _FREQUENT.where(document_frequency.c.boilerplate_since.is_(None))
+_MARK_BOILERPLATE = _OF_SITE.where(document_frequency.c.digest.in_(bindparam("digests", expanding=True))).values(
+    boilerplate_since=bindparam("at"), changed=bindparam("sequence")
+)
 _RESTORE = _OF_SITE.where(
     document_frequency.c.boilerplate_since.is_not(None), document_frequency.c.pages < bindparam("needed")
 ).values(boilerplate_since=None, changed=bindparam("sequence"))
@@ -87,12 +106,16 @@ class BoilerplateBounds:
 
 @dataclass(frozen=True, slots=True)
 class BoilerplateChange:
-    """The effect of a visit: the number of pages that its site gains, and the digests that the page gains and loses."""
+    """The effect of a visit: the number of pages that its site gains, and the digests that the page gains and loses.
+
+    `shown` has the words of each text that the page shows now, by digest.
+    """
 
     site: str
     pages: int
     gained: frozenset[int]
     lost: frozenset[int]
+    shown: Mapping[int, int]
 
     @classmethod
     def of(
@@ -100,13 +123,30 @@ class BoilerplateChange:
     ) -> BoilerplateChange:
         """Return the change from the page's earlier rows to the candidates; `earlier` is None for a new page."""
         before = frozenset(row.digest for row in earlier or () if not row.gone and has_terms(row.digest))
-        now = frozenset(candidate.digest for candidate in candidates if has_terms(candidate.digest))
-        return cls(site, int(earlier is None), now - before, before - now)
+        shown = Counter[int]()
+        for candidate in candidates:
+            shown[candidate.digest] += candidate.decision.block.words
+        now = frozenset(filter(has_terms, shown))
+        return cls(site, int(earlier is None), now - before, before - now, shown)
+
+    def small_parts(self, frequent: Mapping[int, int]) -> Iterator[int]:
+        """Yield the texts of the page that are, with all that are at least as frequent, at most half of its words.
+
+        `frequent` has the numbers of pages of the texts that may be boilerplate, by digest.
+        """
+        rest = sum(self.shown.values()) / 2
+        own = sorted((digest for digest in self.shown if digest in frequent), key=frequent.__getitem__, reverse=True)
+        for _, digests in groupby(own, key=frequent.__getitem__):
+            equally_frequent = list(digests)
+            rest -= sum(self.shown[digest] for digest in equally_frequent)
+            if rest < 0:
+                return
+            yield from equally_frequent
 
     @classmethod
     def of_retired(cls, site: str, earlier: Iterable[EarlierRow]) -> BoilerplateChange:
         """Return the change of a page that is retired, from its earlier rows."""
-        return cls(site, -1, frozenset(), cls.of(site, earlier, ()).lost)
+        return cls(site, -1, frozenset(), cls.of(site, earlier, ()).lost, {})
 
 
 class BoilerplateCounter:
@@ -136,8 +176,21 @@ class BoilerplateCounter:
         _add_changes(self._connection, self._changes)
         for site, number in pages.items():
             values = {"of_site": site, "needed": bounds.needed(number), "sequence": change_log.sequence}
-            self._connection.execute(_MARK_BOILERPLATE, values | {"at": now})
+            for digests in batched(self._find_new(site, bounds.needed(number))):
+                self._connection.execute(_MARK_BOILERPLATE, values | {"at": now, "digests": digests})
             self._connection.execute(_RESTORE, values)
+
+    def _find_new(self, site: str, needed: int) -> list[int]:
+        """Return the digests of the batch's texts that become boilerplate on a site."""
+        values = {"of_site": site, "needed": needed}
+        waiting = {row.digest for row in self._connection.execute(_FREQUENT_AND_SHOWN, values)}
+        changes = [change for change in self._changes if change.site == site and not waiting.isdisjoint(change.shown)]
+        if not changes:
+            return []
+        frequent = {row.digest: row.pages for row in self._connection.execute(_FREQUENT, values)}
+        new = waiting.intersection(chain.from_iterable(change.small_parts(frequent) for change in changes))
+        copies = _count_copies(self._connection, site, sorted(new))
+        return sorted(digest for digest in new if frequent[digest] - copies[digest] >= needed)
 
 
 def count_pages(connection: Connection, pages: Select[int], times: int) -> None:
@@ -154,13 +207,33 @@ def count_pages(connection: Connection, pages: Select[int], times: int) -> None:
 
 def count_texts(connection: Connection, pages: Select[int], times: int) -> None:
     """Count the texts of the selected pages `times` more, as `count_pages` does, but not the pages."""
+    rows = connection.execute(_texts_of(pages))
+    counts = Counter((row.site, row.digest) for row in rows if has_terms(row.digest))
+    _add_to_texts(connection, {key: times * number for key, number in counts.items()})
+
+
+def _texts_of(pages: Select[int]) -> CompoundSelect[Any]:
+    """Return the query for the texts of the selected pages, each once for a page."""
     of_page = select(page.c.site, block.c.digest, block.c.page_id).join(page, page.c.id == block.c.page_id)
     of_sighting = select(page.c.site, sighting.c.digest, sighting.c.page_id).join(page, page.c.id == sighting.c.page_id)
-    texts = of_page.where(block.c.gone_at.is_(None), block.c.page_id.in_(pages)).union(
+    return of_page.where(block.c.gone_at.is_(None), block.c.page_id.in_(pages)).union(
         of_sighting.where(sighting.c.gone_at.is_(None), sighting.c.page_id.in_(pages))
     )
-    counts = Counter((row.site, row.digest) for row in connection.execute(texts) if has_terms(row.digest))
-    _add_to_texts(connection, {key: times * number for key, number in counts.items()})
+
+
+def _count_copies(connection: Connection, site: str, digests: Sequence[int]) -> Counter[int]:
+    """Return, by digest, the number of near-duplicates on a site, of pages of the site, that show the text."""
+    if not digests:
+        return Counter()
+    original = page.alias("original")
+    near = select(page.c.id).join(near_duplicate_page, near_duplicate_page.c.page_id == page.c.id)
+    near = near.join(original, original.c.id == near_duplicate_page.c.original_id)
+    texts = _texts_of(near.where(page.c.site == site, original.c.site == site)).subquery()
+    counts = Counter[int]()
+    for part in batched(digests):
+        counted = select(texts.c.digest, func.count()).where(texts.c.digest.in_(part)).group_by(texts.c.digest)
+        counts.update({row[0]: row[1] for row in connection.execute(counted)})
+    return counts
 
 
 def _add_to_site(connection: Connection, site: str, more: int) -> int:

@@ -308,6 +308,8 @@ class Store:
             return lifecycle.record_visit(visit)
         placed = addresses.move(addresses.place(record), visit.moved_from)
         addresses.note_variant(placed.record)
+        if self._policy.is_replay and placed.stored is not None and visit.at < placed.stored.history.last_seen:
+            return _without_change(visit, placed.record, placed.stored)  # a capture from before the last visit
         if (stored := placed.variant_of) is not None:
             saved = lifecycle.see_variant(visit, placed.record, stored)
         else:
@@ -617,6 +619,11 @@ def _check_writable(engine: Engine) -> None:
 
 def _page_state(comparison: PageComparison, *, renamed: bool = False) -> PageState:
     return PageState.CHANGED if comparison.changed or renamed else PageState.UNCHANGED
+
+
+def _without_change(visit: Visit, record: PageRecord, stored: StoredPage) -> SavedVisit:
+    """Return the result of a visit whose page is not written."""
+    return SavedVisit(visit.url, PageState.UNCHANGED, stored.page_id, refreshed=len(record.page.blocks))
 
 
 def _event_kind(saved: SavedVisit, stored: StoredPage | None) -> PageEventKind | None:
@@ -963,7 +970,7 @@ class PageLifecycle:
     def see_variant(self, visit: Visit, record: PageRecord, stored: StoredPage) -> SavedVisit:
         """Record that a page was seen at another address than it was read at, with a text that agrees."""
         self._see_again(visit, stored, {})
-        return SavedVisit(visit.url, PageState.UNCHANGED, stored.page_id, refreshed=len(record.page.blocks))
+        return _without_change(visit, record, stored)
 
     def _see_again(self, visit: Visit, stored: StoredPage, values: Mapping[str, Any]) -> None:
         history = stored.history.visited(visit.at, changed=False)

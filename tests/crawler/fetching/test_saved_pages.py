@@ -53,6 +53,28 @@ def test_every_page_below_a_folder_is_found_whatever_its_name(folder):
     assert source.find("https://b.invalid/packed.html").body == PAGE.encode()
 
 
+@pytest.mark.parametrize("start", ["mirrors/wget", "mirrors/wget/docs.python.org", "mirrors"])
+def test_the_folders_of_a_mirror_name_its_hosts(tmp_path, start):
+    folder = tmp_path / "mirrors" / "wget" / "docs.python.org"
+    for name in ("3/library.zip/index.html", "index.html?id=7&x=a%20b", "3.12/a.html"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(PAGE)
+    source = open_replay(tmp_path / start, LIMIT)
+    assert source.urls() == [
+        "https://docs.python.org/3.12/a.html",
+        "https://docs.python.org/3/library.zip/index.html",
+        "https://docs.python.org/index.html?id=7&x=a%20b",
+    ]
+
+
+@pytest.mark.parametrize("name", ["v1.0", "10.2", "site.old", "a b.com", "Mr. Smith", ".git", "com"])
+def test_other_folders_name_no_host(tmp_path, name):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "a.html").write_text(PAGE)
+    (url,) = open_replay(tmp_path, LIMIT).urls()
+    assert url.endswith(".invalid/a.html")
+
+
 def test_links_pipes_and_what_lies_outside_are_skipped_and_counted(folder, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside")
     (outside / "secret.html").write_text(PAGE)

@@ -153,7 +153,7 @@ def test_a_block_is_found_on_a_sighting_after_its_own_page_dropped_it(save, visi
 def test_boilerplate_is_not_found(engine, visit, closing_store, find, url):
     with closing_store(boilerplate=BoilerplateBounds(2, 0.5)) as store:
         crawl = store.begin_crawl("test", {})
-        store.save(crawl, [visit(f"https://a.example/{n}", "Printer friendly page", f"text {n}") for n in range(3)])
+        store.save(crawl, [visit(f"https://a.example/{n}", "Printer friendly page", f"the text {n}") for n in range(3)])
         assert find("printer") == []
         assert len(find("text")) == 3
 
