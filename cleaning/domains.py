@@ -41,7 +41,7 @@ def has_public_suffix(host: str) -> bool:
     """Return True for a name below a public suffix, or below one that is reserved for examples and tests."""
     suffix = host.rpartition(".")[2].lower()
     return "." in host and (
-        suffix in _RESERVED_SUFFIXES or bool(_suffixes()(_ascii(host)).top_domain_under_public_suffix)
+        suffix in _RESERVED_SUFFIXES or bool(public_suffixes()(_ascii(host)).top_domain_under_public_suffix)
     )
 
 
