@@ -18,12 +18,13 @@ from scrapy.exceptions import CloseSpider, IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from twisted.python.failure import Failure
 
+from cleaning.errors import PageError
 from crawler.config import Config, config_of
 from crawler.context import context_of
 from crawler.errors import TimeLimitError
 from crawler.fetching import revalidation
 from crawler.fetching.directives import Directive, DirectiveReader, reject_unwanted
-from crawler.fetching.redirects import moved_from
+from crawler.fetching.redirects import moved_from, redirect_chain
 from crawler.fetching.response_filter import (
     RENDERED_FLAG,
     PageResponse,
@@ -33,11 +34,13 @@ from crawler.fetching.response_filter import (
     reject_status,
 )
 from crawler.fetching.throttling import PauseRequest, RefusalBackoff
+from crawler.fetching.walls import RepeatedAnswers, shows_few_words
 from crawler.frontier.serialize import START_NUMBER
 from crawler.monitoring.exit_status import FAILED_ITEMS_STAT, NOARCHIVE_STAT, NOFOLLOW_STAT
 from crawler.page import get_header
+from crawler.time_limit import time_limit
 from crawler.urls import host_of
-from crawler.visit import PAUSE_OUTCOMES, FetchedPage, Outcome, UnparsedPage, Visit
+from crawler.visit import FEW_WORDS, PAUSE_OUTCOMES, FetchedPage, Outcome, UnparsedPage, Visit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -49,7 +52,7 @@ if TYPE_CHECKING:
     from cleaning.blocks import Page
     from crawler.frontier.scheduler import Frontier
     from crawler.storage.requests import LeasedRequest
-    from crawler.visit import RequestRecord
+    from crawler.visit import RequestRecord, WalledAnswer
 
 
 logger = logging.getLogger(__name__)
@@ -105,7 +108,9 @@ class ResponseFilterMiddleware:
                 return rejection
         if request.meta.get("judge", True) is False:
             return None
-        return filter_response(response, self._config, parse_later=self._config.cleaning_processes > 0)
+        asked = next(iter(redirect_chain(request)), None)
+        parse_later = self._config.cleaning_processes > 0
+        return filter_response(response, self._config, parse_later=parse_later, asked=asked)
 
     def _is_unread(self, request: Request, response: Response) -> bool:
         """Return True if a stored page must be read although it is unchanged.
@@ -167,6 +172,7 @@ class VisitMiddleware:
         self._backoff = backoff
         self._directives = DirectiveReader.from_crawler(crawler)
         self._started: WeakSet[Response] = WeakSet()
+        self._answers = RepeatedAnswers()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -309,7 +315,16 @@ class VisitMiddleware:
 
     def _end_response(self, response: Response, collected: _CallbackOutput) -> list[Visit | Request]:
         rejection = Rejection.read(response)
+        repeated = None
+        if rejection is None and not (collected.children or collected.items or collected.error or collected.pages[1:]):
+            repeated = self._find_repeated(response, Outcome.PAGE if collected.pages else Outcome.SECTION)
+        if repeated:
+            rejection = Rejection(Outcome.WALL, f"the few words of the page are also those of {repeated[0].asked}")
+            collected.pages = []
         visits = _make_visits(response, collected, rejection)
+        if repeated is not None:
+            unknown = tuple(earlier for earlier in repeated if earlier.outcome is not Outcome.WALL)
+            visits[0] = replace(visits[0], few_words=True, walled=unknown)
         if self._backoff is not None:
             served = bool(collected.pages or collected.items)
             pause = self._backoff.record(response, visits[0].outcome, served=served)
@@ -328,8 +343,22 @@ class VisitMiddleware:
             self._count(visit)
         return [*visits]
 
+    def _find_repeated(self, response: Response, outcome: Outcome) -> list[WalledAnswer] | None:
+        """Return the earlier visits with the same few words, [] for the first of them, None for other pages."""
+        if not isinstance(response, PageResponse) or not shows_few_words(response.body, FEW_WORDS):
+            return None
+        chain = redirect_chain(response.request) if response.request else []
+        try:
+            with time_limit(self._config.cleaning_seconds):
+                return self._answers.add(next(iter(chain), response.url), response.tree, outcome)
+        except (PageError, TimeLimitError):
+            return None  # the visit says so where it is cleaned
+
     def _count(self, visit: Visit) -> None:
         self._crawler.stats.inc_value(f"visit/{visit.outcome}")
+        for walled in visit.walled:
+            self._crawler.stats.inc_value(f"visit/{walled.outcome}", -1)
+            self._crawler.stats.inc_value(f"visit/{visit.outcome}")
         if visit.outcome not in {Outcome.PAGE, Outcome.SECTION}:
             # Who looks at one page, as with `scrapy parse`, must see why its callback was not called.
             level = logging.WARNING if context_of(self._crawler).looks_only else logging.DEBUG
@@ -349,8 +378,9 @@ class VisitMiddleware:
 def _make_visits(response: Response, collected: _CallbackOutput, rejection: Rejection | None) -> list[Visit]:
     """Return one visit per page, or one without a page. The first has the children, the last the error."""
     without_page = rejection.outcome if rejection else Outcome.SECTION
+    chain = redirect_chain(response.request) if response.request and without_page is Outcome.WALL else []
     common = Visit(
-        url=response.url,
+        url=next(iter(chain), response.url),  # the page that a wall hides is not at the address of the wall
         at=datetime.now(UTC),
         outcome=Outcome.PAGE if collected.pages else without_page,
         status=response.status,
@@ -358,7 +388,7 @@ def _make_visits(response: Response, collected: _CallbackOutput, rejection: Reje
         error=rejection.detail if rejection else None,
         etag=get_header(response, "ETag"),
         last_modified=get_header(response, "Last-Modified"),
-        moved_from=moved_from(response.request),
+        moved_from=() if chain else moved_from(response.request),
     )
     visits = [_page_visit(common, yielded) for yielded in collected.pages] or [common]
     visits[0] = replace(visits[0], children=collected.children)

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from cleaning.page_fingerprint import FingerprintedBlock, PageFingerprint
     from cleaning.structure.clean_page import CleanPage
 
+FEW_WORDS = 150
+"""The most words of an answer that is compared with others of its site to find a wall. A longer wall has the marks of a
+platform or a known title; a longer page that stands at two addresses is an article."""
+
 METHOD_META_KEY = "cleaning_method"
 """The key in a request's meta of the method that cleans its page; without it CLEANING_METHOD does."""
 
@@ -57,6 +61,8 @@ class Outcome(StrEnum):
     REMOVED = "removed"
     FORBIDDEN = "forbidden"
     CAPTCHA = "captcha"
+    WALL = "wall"
+    """A page of consent or a log-in, or another one of few words, answers in place of several pages of the site."""
     QUOTA = "quota"
     REFUSED = "refused"
     """HTTP status 429 or 503: the host asks for a pause, or its pauses were longer than the crawl waits."""
@@ -352,6 +358,15 @@ class ProcessedPage:
 
 
 @dataclass(frozen=True, slots=True)
+class WalledAnswer:
+    """An earlier visit whose answer was a wall: the address asked for, the one that answered, how it has counted."""
+
+    asked: str
+    url: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
 class Visit:
     """One response, or one failed request, after its callback: what was requested, how it ended, and its page.
 
@@ -359,7 +374,8 @@ class Visit:
     `outcome` and no page if cleaning fails. `children` and `items` count the requests and items that the callback
     yielded. `etag` and `last_modified` are the response's. `pause_evidence` says why the host is to be paused, and
     `retry_after_seconds` for how long if the host has said so, otherwise it is 0. `moved_from` has
-    the URL keys of the addresses that redirect to `url` for good.
+    the URL keys of the addresses that redirect to `url` for good. `few_words` says that the response shows hardly any
+    text; `walled` has the earlier visits that this one shows to have met the same wall.
 
     The remaining fields are set if the database holds the frontier. `lease_token` proves the lease of `request`, which
     had failed `attempts` times before; `requests` are the children, stored together with the visit. A callback that
@@ -377,6 +393,8 @@ class Visit:
     last_modified: str | None = None
     pause_evidence: str | None = None
     moved_from: tuple[str, ...] = ()
+    few_words: bool = False
+    walled: tuple[WalledAnswer, ...] = ()
     retry_after_seconds: float = 0.0
     page: FetchedPage | CleanedPage | ProcessedPage | None = None
     lease_token: LeaseToken | None = None

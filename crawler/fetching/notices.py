@@ -1,4 +1,4 @@
-"""Recognise notices in place of a page, in many languages: "page not found" with status 200, and challenges.
+"""Recognise notices in place of a page, in many languages: "page not found" with status 200, challenges and walls.
 
 A title or heading is compared as a whole with the words of `notices.toml`, and then the page must look like a notice:
 little text, nothing that states an article, and for a challenge few links. So an article about such a page is not a
@@ -17,12 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
+from crawler.fetching.walls import asks_for_consent
 from crawler.visit import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lxml.html import HtmlElement
+
+    from cleaning.blocks import Page
 
 _WORDS_FILE = Path(__file__).with_name("notices.toml")
 # The start and the end of the elements that are read, and how many of them. One search for a tag in upper or lower case
@@ -87,8 +90,11 @@ def suspect_notice(body: bytes, encoding: str) -> Notice | None:
     return partial or _suspect_start(body, words)
 
 
-def confirms(notice: Notice, root: HtmlElement, word_count: int) -> bool:
+def confirms(notice: Notice, page: Page, word_count: int) -> bool:
     """Return True if a page looks like the notice that it may be; `word_count` is the number of words of its prose."""
+    root = page.root
+    if notice.outcome is Outcome.WALL:  # a wall may state the article that it hides
+        return asks_for_consent(page)
     if root.xpath(_ARTICLE_STATED) or _has_article_data(root):
         return False
     if notice.outcome is Outcome.CAPTCHA:
@@ -145,7 +151,7 @@ def _has_article_data(root: HtmlElement) -> bool:
 def _read_words() -> _NoticeWords:
     data = tomllib.loads(_WORDS_FILE.read_text("utf-8"))
     fillers = frozenset(_plain(filler, frozenset()) for filler in data["fillers"])
-    outcomes = {"removed": Outcome.REMOVED, "challenge": Outcome.CAPTCHA}
+    outcomes = {"removed": Outcome.REMOVED, "challenge": Outcome.CAPTCHA, "wall": Outcome.WALL}
     titles = {_plain(title, fillers): outcome for kind, outcome in outcomes.items() for title in data[kind]["titles"]}
     starts = tuple(_plain(start, frozenset()) for start in data["challenge"]["starts"])
     beginnings = tuple(" ".join(start.casefold().split()[:2]) for start in data["challenge"]["starts"])

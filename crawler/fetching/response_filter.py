@@ -26,6 +26,7 @@ from cleaning.errors import PageError
 from cleaning.parse import decode, parse
 from crawler.errors import TimeLimitError
 from crawler.fetching.notices import confirms, suspect_notice
+from crawler.fetching.walls import confirm_wall, suspect_wall
 from crawler.time_limit import time_limit
 from crawler.urls import host_of, known_url
 from crawler.visit import OUTCOME_BY_FAULT, Outcome, UnparsedPage
@@ -161,29 +162,32 @@ _REJECTION_RULES = (
 
 
 def filter_response(
-    response: Response, config: Config, *, parse_later: bool = False
+    response: Response, config: Config, *, parse_later: bool = False, asked: str | None = None
 ) -> Rejection | Page | UnparsedPage:
     """Return the page of a response, or why it is not a page. The status is not considered.
 
-    With `parse_later` most pages are not parsed.
+    With `parse_later` most pages are not parsed. `asked` is the URL that was redirected to the response.
     """
     try:
         with time_limit(config.cleaning_seconds):
-            return read_page(response, config.page_max_bytes, parse_later=parse_later)
+            return read_page(response, config.page_max_bytes, parse_later=parse_later, asked=asked)
     except TimeLimitError as error:
         return Rejection(Outcome.CLEANING_TIMEOUT, f"reading it: {error}")
 
 
-def read_page(response: Response, max_bytes: int, *, parse_later: bool = False) -> Rejection | Page | UnparsedPage:
+def read_page(
+    response: Response, max_bytes: int, *, parse_later: bool = False, asked: str | None = None
+) -> Rejection | Page | UnparsedPage:
     """Return the page of a response, or why it is not a page, without a time limit; see `filter_response`."""
     declared = content_type(response)
     if rejection := reject_body(response.body, declared, max_bytes):
         return rejection
     if parse_later and not isinstance(response, PageResponse) and _is_plain(response.body):
         unparsed = _decode_page(response, declared)
-        if suspect_notice(response.body, unparsed.encoding) is None:
+        body = response.body
+        if not (suspect_notice(body, unparsed.encoding) or suspect_wall(body, unparsed.url, asked)):
             return unparsed
-    return _parse_page(response, declared, max_bytes)
+    return _parse_page(response, declared, max_bytes, asked)
 
 
 def reject_status(status: int, body: bytes) -> Rejection | None:
@@ -210,15 +214,22 @@ def reject_body(body: bytes, content_type: str | None, max_bytes: int) -> Reject
     return Rejection(Outcome.NOT_HTML, f"Content-Type {declared or 'missing'}")
 
 
-def reject_page(page: Page, body: bytes) -> Rejection | None:
-    """Return the rejection of a page by its own words, None for a page with content."""
+def reject_page(page: Page, body: bytes, asked: str | None = None) -> Rejection | None:
+    """Return the rejection of a page by its own words, None for a page with content.
+
+    A wall may have the words of its terms: what it has not is other content.
+    """
     suspected = _suspect(body)
     notice = suspect_notice(body, page.encoding or "utf-8")
+    if suspect_wall(body, page.url, asked) and (shown := confirm_wall(page, asked)):
+        return Rejection(Outcome.WALL, shown)
+    if notice is not None and notice.outcome is Outcome.WALL:
+        return Rejection(Outcome.WALL, f"the page says {notice.text!r}") if confirms(notice, page, 0) else None
     if not (suspected or notice) or has_content(page.root):
         return None
     evidence = ((rule.outcome, _evidence(rule, page.root)) for rule in suspected)
     rejection = next((Rejection(outcome, detail) for outcome, detail in evidence if detail), None)
-    if rejection is None and notice is not None and confirms(notice, page.root, _count_words(page.root)):
+    if rejection is None and notice is not None and confirms(notice, page, _count_words(page.root)):
         return Rejection(notice.outcome, f"the page says {notice.text!r}")
     return rejection
 
@@ -344,7 +355,7 @@ def _decode_page(response: Response, declared: str | None) -> UnparsedPage:
     return UnparsedPage(response.body, url, declared, decoded.encoding, decoded.parse_warnings)
 
 
-def _parse_page(response: Response, declared: str | None, max_bytes: int) -> Rejection | Page:
+def _parse_page(response: Response, declared: str | None, max_bytes: int, asked: str | None) -> Rejection | Page:
     try:
         known = response.tree if isinstance(response, PageResponse) else None
         page = known or parse(response.body, known_url(response.url), declared, max_bytes=max_bytes)
@@ -352,7 +363,7 @@ def _parse_page(response: Response, declared: str | None, max_bytes: int) -> Rej
         return Rejection(OUTCOME_BY_FAULT[error.cause], str(error))
     if ParseWarning.EMPTY in page.parse_warnings:
         return Rejection(Outcome.EMPTY, EMPTY_PAGE)
-    return reject_page(page, response.body) or page
+    return reject_page(page, response.body, asked) or page
 
 
 def _evidence(rule: RejectionRule, root: HtmlElement) -> str | None:

@@ -31,6 +31,7 @@ from crawler.errors import FrontierError
 from crawler.fetching import revalidation
 from crawler.fetching.redirects import MemoryScheduler, RecentKeys, moved_from, redirect_chain, sets_cookies
 from crawler.fetching.throttling import drop_waiting
+from crawler.fetching.walls import leads_to_wall
 from crawler.frontier.failures import RequestFailures
 from crawler.frontier.lease_client import CrawlWorker, LeaseClient, RequestEnd
 from crawler.frontier.pauses import HostPauses
@@ -356,11 +357,12 @@ class Frontier(BaseScheduler):
         """Return True for the target of a redirect that is part of the leased request, not a request of its own.
 
         As requests of their own, the second A of A → B → A and the B of a second page would be known already, and
-        another process would not have the cookies. A target that has answered this process is not followed: a thousand
-        addresses may have moved to one.
+        another process would not have the cookies; and of each page that a wall hides its own visit must say so. A
+        target that has answered this process is not followed: a thousand addresses may have moved to one.
         """
         key = self._url_key(request)
-        if any(self._url_key(Request(url)) == key for url in redirect_chain(request)):
+        chain = redirect_chain(request)
+        if any(self._url_key(Request(url)) == key for url in chain) or (chain and leads_to_wall(request.url, chain[0])):
             return True
         if key in self._answered:
             return False

@@ -112,6 +112,7 @@ class HealthStep:
                 now,
                 self._bounds,
                 since.get(site, {}),
+                walled=self._tally.walled[site],
                 is_target=site in targets,
             )
             for site, crawls in records.read_crawls(connection, counts).items()

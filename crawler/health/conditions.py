@@ -30,6 +30,8 @@ class Condition(StrEnum):
 
     REFUSED = "refused"
     """The site refuses most requests: status 403, a CAPTCHA, a quota page."""
+    WALLED = "walled"
+    """A page of consent or a log-in answers in place of articles."""
     SILENT = "silent"
     """No request gets a usable answer: errors, time-outs, a lost host, a forbidding robots.txt.
 
@@ -46,7 +48,9 @@ class Condition(StrEnum):
     """Storing takes long."""
 
 
-FAILING_CONDITIONS = frozenset({Condition.REFUSED, Condition.SILENT, Condition.VANISHED, Condition.LESS_TEXT})
+FAILING_CONDITIONS = frozenset(
+    {Condition.REFUSED, Condition.WALLED, Condition.SILENT, Condition.VANISHED, Condition.LESS_TEXT}
+)
 """The conditions of a crawl that has not done what it is for: its exit code is 1."""
 
 DATABASE = "database"
@@ -63,6 +67,8 @@ _SILENT_OUTCOMES = frozenset(
 )
 # Fewer visits do not show what a site is like.
 _MIN_VISITS = 2
+# A shop has its basket behind a log-in; of twenty articles, one may be for subscribers.
+_MAX_WALLED_SHARE = 0.05
 _MIN_PAGES = 10
 MIN_REVISITS = 10
 """Fewer visits to stored pages do not show that a site has lost its pages."""
@@ -146,6 +152,8 @@ class SiteTally:
 
     def __init__(self) -> None:
         self._counters: dict[str, Counter[str]] = {}
+        self.walled: Counter[str] = Counter()
+        """The visits of each site that met a wall: `other` ones in its counts."""
 
     def add(self, visit: Visit, saved: SavedVisit) -> None:
         """Count a stored visit.
@@ -158,6 +166,10 @@ class SiteTally:
         counter[_count_name(visit.outcome)] += saved.refused + (not saved.queued_again)
         if saved.state in {PageState.NEW, PageState.CHANGED}:
             counter[saved.state.value] += 1
+        is_walled = visit.outcome is Outcome.WALL or saved.state is PageState.WALLED
+        self.walled[site_of(visit.url)] += is_walled + len(visit.walled)
+        for walled in visit.walled:  # they have counted as something else, if they were stored already
+            counter[_count_name(walled.outcome)] = max(0, counter[_count_name(walled.outcome)] - 1)
         if visit.request is not None and REVISIT_KEY in visit.request.meta:
             counter["revisits"] += 1
             counter["vanished"] += visit.outcome in MISSING_OUTCOMES
@@ -194,19 +206,21 @@ def judge_site(
     bounds: HealthBounds,
     since: Mapping[Condition, datetime],
     *,
+    walled: int = 0,
     is_target: bool = False,
 ) -> list[Finding]:
     """Return for each condition whether it holds on a site; conditions that its crawls cannot tell are left out.
 
     `crawls` are the crawls of the site, the latest first. `since` is when each condition that holds already began: what
-    is usual is what was so before. A site that no crawl got a page of is judged only if it `is_target` of the crawl: a
-    link to a host that is gone says nothing about the crawl.
+    is usual is what was so before. `walled` visits of the latest crawl met a wall. A site that no crawl got a page of
+    is judged only if it `is_target` of the crawl: a link to a host that is gone says nothing about the crawl.
     """
     latest = crawls[0].counts
     findings = []
     if is_target or any(crawl.counts.answered for crawl in crawls):
         findings += [_judge_refusals(latest, bounds), _judge_silence(latest)]
     findings += [
+        _judge_wall(latest, walled),
         _judge_vanished(latest, bounds),
         _judge_text(latest, _before(crawls[1:], since.get(Condition.LESS_TEXT)), bounds),
         _judge_fit(latest),
@@ -237,6 +251,13 @@ def _judge_refusals(latest: SiteCounts, bounds: HealthBounds) -> Finding | None:
         sentence = f"{latest.refused:,} of {count_of(latest.visits, 'visit')} were refused"
         return Finding(Condition.REFUSED, holds=True, sentence=sentence)
     return Finding(Condition.REFUSED, holds=False) if latest.answered else None
+
+
+def _judge_wall(latest: SiteCounts, walled: int) -> Finding | None:
+    if walled and (not latest.pages or walled > max(1, _MAX_WALLED_SHARE * (latest.pages + walled))):
+        sentence = f"{count_of(walled, 'address')} answered with a page of consent or a log-in in place of the article"
+        return Finding(Condition.WALLED, holds=True, sentence=sentence)
+    return Finding(Condition.WALLED, holds=False) if latest.pages else None
 
 
 def _judge_silence(latest: SiteCounts) -> Finding | None:

@@ -102,6 +102,10 @@ _REMEDIES: Mapping[Outcome, str] = {
     Outcome.NOT_HTML: "the addresses lead to files that are not web pages",
     Outcome.NOT_FOUND: "the site says that there is nothing at these addresses; open one in a browser",
     Outcome.HTTP_ERROR: "the site answered with errors; try again later",
+    Outcome.WALL: (
+        "the site shows a page of consent or a log-in in place of its pages; docs/crawl.md says how to send the cookie "
+        "that opens it"
+    ),
     Outcome.ROBOTS: "the robots.txt of the site forbids these addresses",
     Outcome.ROBOTS_UNAVAILABLE: (
         "the robots.txt of the site answers with a server error, which forbids all its pages for a time (RFC 9309); "
@@ -325,13 +329,14 @@ def find_imbalances(stats: Mapping[str, Any]) -> Iterator[str]:
     if seen != decided:
         yield f"{seen} blocks were seen, but {decided} kept or dropped for a reason"
     pages = _count_stat(stats, "clean/pages")
-    states = ("new", "changed", "unchanged", "failed", "lost")
+    states = ("new", "changed", "unchanged", "failed", "lost", "walled")
     written = sum(_count_stat(stats, f"store/pages_{state}") for state in states)
     if pages != written:
         yield f"{pages} pages were cleaned, but {written} stored, failed or lost"
     kept = _count_stat(stats, "blocks/kept")
     placed = sum(_count_stat(stats, name) for name in ("store/blocks_new", "store/blocks_refreshed", *_DUPLICATE_STATS))
-    if kept != placed and not (_count_stat(stats, "store/pages_failed") or _count_stat(stats, "store/pages_lost")):
+    unplaced = sum(_count_stat(stats, f"store/pages_{state}") for state in ("failed", "lost", "walled"))
+    if kept != placed and not unplaced:
         yield f"{kept} blocks were kept, but {placed} stored, refreshed, duplicates or boilerplate"
 
 

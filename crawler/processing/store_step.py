@@ -107,6 +107,7 @@ class StoreStep:
         self.thread = thread
         self._health = HealthStep(config)
         self._pending: list[Visit] = []
+        self._walled: set[str] = set()  # addresses whose answers were walls, as later ones have shown
         self._parts: dict[LeaseToken, dict[int, Visit]] = {}
         self._saving: set[asyncio.Future[None]] = set()
         self._flush_soon: asyncio.TimerHandle | None = None
@@ -211,11 +212,22 @@ class StoreStep:
 
     def _add(self, visit: Visit) -> None:
         self.thread.waiting += 1
-        self._pending += self._complete(_without_tree(visit))
+        if visit.walled:
+            self._walled.update(walled.asked for walled in visit.walled)
+            self._pending = [self._as_walled(pending) for pending in self._pending]
+        self._pending += self._complete(self._as_walled(_without_tree(visit)))
         if sum(map(_weight, self._pending)) >= self._batch_capacity or self._is_urgent(visit):
             self._flush()
         elif visit.requests and self._frontier and self._frontier.is_starving and self._flush_soon is None:
             self._flush_soon = asyncio.get_running_loop().call_later(_GATHER_SECONDS, self._flush)
+
+    def _as_walled(self, visit: Visit) -> Visit:
+        """Return a visit that is not stored yet without its page if that was a wall; its stats are right already."""
+        asked = visit.url if visit.request is None else visit.request.url
+        if asked not in self._walled or visit.outcome not in {Outcome.PAGE, Outcome.SECTION}:
+            return visit
+        self._stats.inc_value("store/pages_walled", int(visit.page is not None))
+        return replace(visit, outcome=Outcome.WALL, error="later pages have the same few words", page=None)
 
     def _is_urgent(self, visit: Visit) -> bool:
         """Return True if something waits for the visit: the pause of its host, or a crawl with no other request."""
@@ -264,6 +276,9 @@ class StoreStep:
             return
         for visit, result in zip(batch, saved, strict=True):
             self._count(visit, result)
+            if result.state is PageState.WALLED:
+                self._stats.inc_value(f"visit/{visit.outcome}", -1)
+                self._stats.inc_value(f"visit/{Outcome.WALL}")
             self._health.add_visit(visit, result)
             if visit.lease_token and visit.ends_request:
                 del self._parts[visit.lease_token]

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, delete, func, insert, literal_column, null, or_, select, update
 from xxhash import xxh64_intdigest
 
+from crawler.config.arguments import RECRAWL
 from crawler.redact import redact_arguments
 from crawler.schedule import RevisitBounds
 from crawler.storage.locks import LOCK_KEYS, lock
 from crawler.storage.requests import RequestState, database_now, is_leased, is_queued
-from crawler.storage.tables import crawl, host, page, request, section
+from crawler.storage.tables import batched, crawl, host, page, request, section
 from crawler.visit import Outcome
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ QUEUELESS_PROMISE_SECONDS = 3_600
 
 _ERROR = "store/error"  # the one total that is a text
 _PAGE_OUTCOMES = (Outcome.PAGE.value, Outcome.NOT_MODIFIED.value)
+
+
+_UNSET = dict.fromkeys(("not_before", "outcome", "error", "ended"))
+"""The columns of a request that is queued again as a new one."""
 
 
 class CrawlState(StrEnum):
@@ -91,7 +96,8 @@ def join_crawl(
     """Return the open crawl of a spider with the same arguments (without secrets), or a new one.
 
     `fresh` ends an open crawl, with the reason `replaced`, and begins a new one. A new crawl deletes the requests of
-    all earlier ones with the same spider and arguments, failed ones too. `settings` are the settings of the command
+    all earlier ones with the same spider and arguments, failed ones too; but those that met a wall, here or in the
+    re-crawls of these arguments, it makes again. `settings` are the settings of the command
     line, for `scrapy retry`; None keeps the stored ones. Call it first in its transaction: workers that start together
     then join one crawl.
     """
@@ -106,8 +112,9 @@ def join_crawl(
         return JoinedCrawl(running[0].id, seeded=running[0].seeded is not None, resumed=True)
     now = database_now(connection)
     _replace_crawls(connection, [row.id for row in running], now)
-    connection.execute(delete(request).where(request.c.crawl_id.in_([row.id for row in earlier])))
     crawl_id = _insert_crawl(connection, spider, public, now, _settings_columns(settings))
+    _carry_walled(connection, spider, public, crawl_id)
+    connection.execute(delete(request).where(request.c.crawl_id.in_([row.id for row in earlier])))
     return JoinedCrawl(crawl_id, seeded=False, resumed=False)
 
 
@@ -215,6 +222,25 @@ def _same_crawls(connection: Connection, spider: str, arguments: Mapping[str, An
     rows = connection.execute(select(*columns).where(crawl.c.spider == spider).order_by(crawl.c.id.desc()))
     # Compared in Python: PostgreSQL's `json` has no equality, and SQLite compares JSON as text.
     return [row for row in rows if row.arguments == arguments]
+
+
+def _carry_walled(connection: Connection, spider: str, arguments: Mapping[str, Any], to_crawl: int) -> None:
+    """Queue in a new crawl what a wall hid from the crawls and re-crawls of these arguments that have ended."""
+
+    def own(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in values.items() if name != RECRAWL}
+
+    # The state as a literal, so that the index of failed requests serves.
+    is_hidden = request.c.state == literal_column("'failed'"), request.c.outcome == Outcome.WALL.value
+    is_ended = crawl.c.spider == spider, crawl.c.state != CrawlState.OPEN.value
+    columns = select(request.c.id, request.c.key, crawl.c.arguments).join(crawl, crawl.c.id == request.c.crawl_id)
+    hidden: dict[str, int] = {}  # the newest request of each key
+    for row in connection.execute(columns.where(*is_hidden, *is_ended).order_by(request.c.id)):
+        if own(row.arguments) == own(arguments):
+            hidden[row.key] = row.id
+    new = {"crawl_id": to_crawl, "state": RequestState.QUEUED.value, "attempts": 0}
+    for part in batched(sorted(hidden.values())):
+        connection.execute(update(request).where(request.c.id.in_(part)).values(_UNSET | new))
 
 
 def _replace_crawls(connection: Connection, crawl_ids: Sequence[int], now: datetime) -> None:
@@ -373,8 +399,7 @@ def retry_failed(connection: Connection, failed_filter: FailedFilter) -> list[Cr
     ids = [queue.crawl_id for queue in queues]
     reopened = {"state": CrawlState.OPEN.value, "finished": None, "reason": None}
     connection.execute(update(crawl).where(crawl.c.id.in_(ids)).values(reopened))
-    unset = dict.fromkeys(("not_before", "outcome", "error", "ended"))
-    new = unset | {"state": RequestState.QUEUED.value, "attempts": 0}
+    new = _UNSET | {"state": RequestState.QUEUED.value, "attempts": 0}
     connection.execute(
         update(request).where(*_failed_conditions(failed_filter), request.c.crawl_id.in_(ids)).values(new)
     )

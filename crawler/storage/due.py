@@ -19,6 +19,7 @@ from crawler.schedule import PageKind
 from crawler.storage import crawls, pages, requests
 from crawler.storage.crawls import CrawlState
 from crawler.storage.tables import batched, crawl, empty_address, insert_on_conflict, page, section, sitemap
+from crawler.visit import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -229,6 +230,19 @@ def record_empty_visits(connection: Connection, visits: Iterable[EmptyVisit]) ->
     }
     statement = new.on_conflict_do_update(index_elements=["url_key"], set_=values)
     connection.execute(statement, [rows[key] for key in sorted(rows)])
+
+
+def forget_hidden(connection: Connection, sites: Iterable[str]) -> None:
+    """Delete the addresses of sites that gave no page since their last page came: a wall may have hidden theirs."""
+    for site in sorted(sites):
+        last_page = select(func.max(page.c.last_seen)).where(page.c.site == site, page.c.retired_at.is_(None))
+        is_later = empty_address.c.last_visit > last_page.scalar_subquery()
+        hidden = empty_address.c.outcome.in_([Outcome.SECTION.value, REDIRECTED])
+        connection.execute(
+            delete(empty_address).where(
+                empty_address.c.site == site, hidden, or_(is_later, last_page.scalar_subquery().is_(None))
+            )
+        )
 
 
 def forget_addresses(connection: Connection, now: datetime) -> None:

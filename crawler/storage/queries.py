@@ -51,7 +51,7 @@ OUTCOME_GROUPS: Mapping[str, frozenset[Outcome]] = MappingProxyType(
         "not_found": MISSING_OUTCOMES,
         "left_alone": LEFT_ALONE_OUTCOMES,
         "robots": frozenset({Outcome.ROBOTS}),
-        "refused": REFUSAL_OUTCOMES,
+        "refused": REFUSAL_OUTCOMES | {Outcome.WALL},
         "failed": _FAILURES,
         "no_page": frozenset(
             {Outcome.NOT_HTML, Outcome.TOO_LARGE, Outcome.EMPTY, Outcome.BINARY, Outcome.ADDRESS, Outcome.DROPPED}

@@ -23,7 +23,7 @@ from sqlalchemy import Float, Text, bindparam, case, func, literal_column, selec
 from cleaning.terms import normalise
 from crawler.storage.locks import LOCK_KEYS, lock
 from crawler.storage.tables import UtcDateTime, batched, host, insert_on_conflict, request
-from crawler.visit import BUSY_OUTCOMES, LeaseToken, RequestRecord
+from crawler.visit import BUSY_OUTCOMES, LeaseToken, Outcome, RequestRecord
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -161,6 +161,14 @@ def acknowledge_requests(connection: Connection, acks: Sequence[Ack], now: datet
     if rows:
         connection.execute(_ACKNOWLEDGE, [rows[request_id] for request_id in sorted(rows)])
     return set(rows)
+
+
+def fail_walled(connection: Connection, crawl_id: int, urls: Sequence[str]) -> None:
+    """Record that requests of a crawl which counted as done have met a wall."""
+    ended = request.c.crawl_id == crawl_id, request.c.state == RequestState.DONE.value
+    for part in batched(sorted(set(urls))):
+        failed = {"state": RequestState.FAILED.value, "outcome": Outcome.WALL.value}
+        connection.execute(update(request).where(*ended, request.c.url.in_(part)).values(failed))
 
 
 def release_leases(connection: Connection, lease_tokens: Sequence[LeaseToken]) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import bindparam, delete, false, select, update
 
 from cleaning.fingerprint import SCHEMES
+from cleaning.terms import count_words
 from crawler import schedule
 from crawler.storage import crawls, due, pages, queries, reclean, requests
 from crawler.storage.addresses import PageAddresses, UnlockedPageError
@@ -39,8 +40,16 @@ from crawler.storage.schema import check_fingerprint_scheme, keep_settings, prep
 from crawler.storage.search_index import TokenWriter
 from crawler.storage.structure import StructureWriter
 from crawler.storage.tables import block, crawl, page, section, sighting
-from crawler.urls import host_of, url_key, without_credentials
-from crawler.visit import BUSY_OUTCOMES, EMPTY_OUTCOMES, LEFT_ALONE_OUTCOMES, MISSING_OUTCOMES, PAUSE_OUTCOMES, Outcome
+from crawler.urls import host_of, site_of, url_key, without_credentials
+from crawler.visit import (
+    BUSY_OUTCOMES,
+    EMPTY_OUTCOMES,
+    FEW_WORDS,
+    LEFT_ALONE_OUTCOMES,
+    MISSING_OUTCOMES,
+    PAUSE_OUTCOMES,
+    Outcome,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -50,7 +59,7 @@ if TYPE_CHECKING:
     from cleaning.fingerprint import Weighting
     from crawler.config import Config
     from crawler.discovery.feeds import FeedEntry
-    from crawler.page_comparison import PageComparison
+    from crawler.page_comparison import EarlierRow, PageComparison
     from crawler.storage.addresses import PlacedPage
     from crawler.storage.backend import CrawlFileLock
     from crawler.storage.blocks import FoundOriginals
@@ -87,6 +96,8 @@ class PageState(StrEnum):
     """The page was not found too often, is gone for good, or is withdrawn by its publisher: its blocks are gone."""
     DEFERRED = "deferred"
     """The visit brought nothing; the page keeps its text and gets another next visit."""
+    WALLED = "walled"
+    """The visit found few words in place of the whole stored text: the page keeps it, as if it was not found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +270,8 @@ class Store:
     ) -> list[SavedVisit]:
         visits = [visit for visit, _ in pairs]
         absences = [absence for visit, record in pairs if (absence := _find_absence(visit, record))]
+        walled = _find_walled(connection, crawl_id, visits)
+        absences += walled
         # 1. Lock everything that the batch looks up or inserts, or the whole database.
         alone = self._lock(connection, absences, self._lock_keys(pairs), everything=everything)
         # 2. Acknowledge the requests that end. If another process has taken one over, its visit is lost.
@@ -283,6 +296,11 @@ class Store:
         batch.write(self._bounds)
         lifecycle.write_sitemap_evidence()
         due.record_empty_visits(connection, _empty_visits(pairs, lost, self._policy))
+        for absence in walled:
+            lifecycle.record_absence(absence)
+        # What gave no page since the last one may have met the wall too.
+        due.forget_hidden(connection, {site_of(visit.url) for visit in visits if visit.outcome is Outcome.WALL})
+        requests.fail_walled(connection, crawl_id, [answer.asked for visit in visits for answer in visit.walled])
         # 10. Add the requests that the visits lead to, and pause the hosts that refuse.
         kept = [visit for visit in visits if visit.lease_token not in lost]
         not_due = _follow(connection, crawl_id, kept, self._policy)
@@ -327,6 +345,9 @@ class Store:
         earlier = read_earlier(connection, stored.page_id) if stored else []
         # 5. Compare the visit's blocks with them.
         comparison = self._blocks.compare(record.page.blocks, earlier)
+        if visit.few_words and stored is not None and _hides(stored, comparison, earlier):
+            lifecycle.record_absence(PageAbsence(record.key, stored.url, visit.at))
+            return SavedVisit(visit.url, PageState.WALLED, stored.page_id)
         # 6. Insert or update the page.
         if stored is None:
             page_id = batch.new_pages.get(record.key) or pages.add_page(connection, record, keep_html=self._keep_html)
@@ -696,6 +717,7 @@ _FAILED_OUTCOMES = frozenset(
         Outcome.CLEANING_FAILED,
         Outcome.CLEANING_TIMEOUT,
         Outcome.PIPELINE_FAILED,
+        Outcome.WALL,
         *PAUSE_OUTCOMES,
     }
 )
@@ -806,6 +828,8 @@ def _reason_to_give_up(connection: Connection, name: str, visit: Visit, policy: 
 
 
 _STATUS_GONE = 410
+# A publisher may replace an article by a note: what a page shows at its third visit in a row is believed.
+_WALLED_VISITS_MAX = 2
 _STORED_PAGES, _STORED_SECTIONS = (
     select(table.c.url_key).where(table.c.url_key.in_(bindparam("keys", expanding=True))) for table in (page, section)
 )
@@ -840,6 +864,32 @@ def _find_absence(visit: Visit, record: PageRecord | None) -> PageAbsence | None
         return None
     for_good = withdrawn or visit.status == _STATUS_GONE
     return PageAbsence(key, _requested_url(visit), visit.at, for_good=for_good, withdrawn=withdrawn)
+
+
+def _find_walled(connection: Connection, crawl_id: int, visits: Sequence[Visit]) -> list[PageAbsence]:
+    """Return the pages that were stored of a wall before a second address showed that it is one."""
+    times = {without_credentials(answer.url): visit.at for visit in visits for answer in visit.walled}
+    if not times:
+        return []
+    sites = {site_of(url) for url in times}
+    stored = select(page.c.url_key, page.c.url).where(
+        page.c.site.in_(sites),
+        page.c.url.in_(times),
+        page.c.crawl_id == crawl_id,
+        page.c.visits == 1,
+        page.c.retired_at.is_(None),
+    )
+    return [
+        PageAbsence(row.url_key, row.url, times[row.url], for_good=True, withdrawn=True)
+        for row in connection.execute(stored)
+    ]
+
+
+def _hides(stored: StoredPage, comparison: PageComparison, earlier: Sequence[EarlierRow]) -> bool:
+    """Return True if few words stand in place of all that a page had, for the first or second time in a row."""
+    had = sum(count_words(row.text) for row in earlier if not row.gone)
+    is_lost = not (stored.retired or comparison.kept) and had > FEW_WORDS
+    return is_lost and stored.history.misses < _WALLED_VISITS_MAX
 
 
 def _may_retire(connection: Connection, absences: Sequence[PageAbsence]) -> bool:

@@ -24,6 +24,7 @@ FAILED = {
     Outcome.CLEANING_FAILED,
     Outcome.CLEANING_TIMEOUT,
     Outcome.PIPELINE_FAILED,
+    Outcome.WALL,
 }
 
 
