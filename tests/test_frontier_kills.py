@@ -203,11 +203,15 @@ def is_busy(url):
 
 def followed_targets(url):
     """Return the targets of redirects that a process met twice, because it had lost the request: it follows them."""
-    sources = rows(
-        url, "SELECT url FROM request WHERE attempts > 0 AND outcome = 'page' AND url NOT IN (SELECT url FROM page)"
-    )
+    sources = rows(url, "SELECT url FROM request WHERE outcome = 'page' AND url NOT IN (SELECT url FROM page)")
     target_by_url = {site_url(path): site_url(redirect["to"]) for path, redirect in read_truth()["redirects"].items()}
     return {target_by_url[source.url] for source in sources if source.url in target_by_url}
+
+
+def lost_visits(url):
+    """Return how many visits all processes of the crawl did not store, because another process had taken them over."""
+    ((totals,),) = rows(url, "SELECT totals FROM crawl")
+    return (json.loads(totals) if isinstance(totals, str) else totals).get("frontier/lost", 0)
 
 
 def site_url(path):
@@ -222,23 +226,24 @@ def test_of_many_processes_one_may_die_or_sleep(start, address, url, fate, whole
     counts = count_requests(address)
     first = start(url, WHOLE, **settings)
     stop_at_rest(first, url)
+    held = {row.url for row in rows(url, "SELECT url FROM request WHERE state = 'leased'")}
     others = [start(url, WHOLE, **settings) for _ in range(1 if url.startswith("sqlite") else 3)]
     wait_until(lambda: all(map(has_begun, others)), *others)
     if fate == "killed":
         first.kill()
     else:
-        wait_until(lambda: rows(url, "SELECT 1 FROM request WHERE attempts > 0 AND state = 'done'"), *others)
+        wait_until(lambda: held & set(contents_ended(url)), *others)
         first.send_signal(signal.SIGCONT)
     assert [crawl.wait(LONGEST_SECONDS) for crawl in others] == [0] * len(others)
     assert first.wait(LONGEST_SECONDS) == (-signal.SIGKILL if fate == "killed" else 0)
 
     assert contents(url)[0] == whole
     assert leased(url) == 0
-    lost = {row.url for row in rows(url, "SELECT url FROM request WHERE attempts > 0")}
     twice = {request for request, number in (count_requests(address) - counts).items() if number > 1}
     followed = followed_targets(url)
-    assert twice <= lost | followed | {f"{BASE_URL}{file}" for file in ("robots.txt", ".well-known/tdmrep.json")}
-    assert lost
+    again = twice - held - followed - {f"{BASE_URL}{file}" for file in ("robots.txt", ".well-known/tdmrep.json")}
+    # On a busy machine another process may lose a lease too, and says so.
+    assert len(again) <= lost_visits(url)
     # Two addresses of a page may be visited before either visit is stored; no other page is visited again.
     again = {row.url for row in rows(url, "SELECT url FROM page WHERE visits > 1")}
     aliased = {row.url for row in rows(url, "SELECT p.url FROM page p JOIN address a ON a.leads_to = p.url_key")}

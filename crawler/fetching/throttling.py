@@ -46,6 +46,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from crawler.config import Config, config_of
+from crawler.context import context_of
 from crawler.errors import ArchiveError
 from crawler.fetching.network import AddressRefused
 from crawler.fetching.redirects import RedirectLoop
@@ -83,7 +84,7 @@ _MIN_REFUSED_PAGES = 2
 
 
 class NotSentError(IgnoreRequest):
-    """The request was still waiting for its turn when the crawl was stopped."""
+    """The crawl is stopped before the request was sent."""
 
 
 class RobotsUnavailable(IgnoreRequest):
@@ -143,6 +144,18 @@ class Downloader(ScrapyDownloader):
         # Scrapy calls this before each request that it sends, and after each response.
         self._crawl_delay.apply(slot)
         super()._process_queue(slot)
+
+    async def _download(self, slot: Slot, request: Request) -> Response:
+        # All delays are over: the request is sent now.
+        frontier = context_of(self.crawler).frontier
+        if frontier is not None:
+            slot.transferring.add(request)
+            try:
+                await frontier.mark_sent(request)
+            except NotSentError:
+                slot.transferring.remove(request)
+                raise
+        return await super()._download(slot, request)
 
     def fetch(self, request: Request, spider: Any = None) -> Deferred[Any]:
         response: Deferred[Any] = super().fetch(request, *filter(None, [spider]))

@@ -63,7 +63,7 @@ class RequestEnd(StrEnum):
     """The request was not made, because its host has refused others for too long."""
     ROBOTS_UNAVAILABLE = "robots_unavailable"
     """The request was not made, because the robots.txt of its host has failed for too long."""
-    UNACKNOWLEDGED = "unacknowledged"
+    UNACKNOWLEDGED = requests.UNACKNOWLEDGED
     """No end was reported, although nothing was in progress any more."""
 
 
@@ -257,6 +257,10 @@ class LeaseClient:
         for lease_token in lease_tokens:
             self.leases.pop(lease_token.request_id, None)
         self._may_have_more = True
+
+    async def mark_sent(self, leased: LeasedRequest) -> None:
+        """Record in the database that a request is sent now. Raises StoreError."""
+        await self._write(lambda connection: requests.mark_sent(connection, leased.lease_token))
 
     def end_seeding(self) -> None:
         """Record at the next sync that all start requests are stored."""

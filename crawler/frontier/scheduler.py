@@ -27,10 +27,10 @@ from scrapy.utils.defer import deferred_from_coro
 from crawler.config import Config, config_of
 from crawler.config.arguments import RECRAWL
 from crawler.context import context_of
-from crawler.errors import FrontierError
+from crawler.errors import FrontierError, StoreError
 from crawler.fetching import revalidation
 from crawler.fetching.redirects import MemoryScheduler, RecentKeys, moved_from, redirect_chain, sets_cookies
-from crawler.fetching.throttling import drop_waiting
+from crawler.fetching.throttling import NotSentError, drop_waiting
 from crawler.fetching.walls import leads_to_wall
 from crawler.frontier.failures import RequestFailures
 from crawler.frontier.lease_client import CrawlWorker, LeaseClient, RequestEnd
@@ -240,6 +240,19 @@ class Frontier(BaseScheduler):
         """Return the lease of a request, None for a request that is not the frontier's."""
         return self._client.leases.get(request.meta.get(LEASED_REQUEST_ID, 0))
 
+    # What the downloader calls.
+
+    async def mark_sent(self, request: Request) -> None:
+        """Record that a request is sent, if an earlier process may have died of it. Raises NotSentError."""
+        leased = self.find_lease(request)
+        if leased is None or not leased.was_lost:
+            return
+        try:
+            await self._client.mark_sent(leased)
+        except StoreError as error:
+            self._store_thread.fail(error)
+            raise NotSentError(f"{request.url} cannot be marked as sent") from error
+
     # What `StorePipeline` calls.
 
     @property
@@ -254,7 +267,9 @@ class Frontier(BaseScheduler):
         assert engine is not None
         slot = engine.scraper.slot
         processed = slot is None or not (slot.queue or len(slot.active) > 1)
-        return processed and self.is_starving and not self._queue and not engine.downloader.active
+        # Last attempts wait until everything else is stored.
+        nothing_else = self._queue.ids() <= self._last_attempts()
+        return processed and self.is_starving and nothing_else and not engine.downloader.active
 
     def holds(self, token: LeaseToken) -> bool:
         """Return True if this process still holds a lease; the database may know better."""
@@ -265,6 +280,7 @@ class Frontier(BaseScheduler):
         """Drop leases that ended in the transaction of their visits."""
         self._client.forget(tokens)
         self._sync()
+        self._wake_engine()
 
     def check_pauses(self) -> None:
         """Begin to read which of the hosts with leased requests are paused."""
@@ -328,9 +344,29 @@ class Frontier(BaseScheduler):
             self._take_back(host_of(request.url))
 
     def _is_sendable(self) -> Callable[[Request], bool]:
-        """Return the test whether a request has a free slot and a host that is not paused."""
+        """Return the test whether a request has a free slot and a host that is not paused.
+
+        The last attempt of a request whose processes have died is made alone: no other one must be lost with it.
+        """
         is_free = self._slots.free()
-        return lambda request: is_free(request) and not self._pauses.is_paused(host_of(request.url))
+        last_attempts = self._last_attempts()
+        in_progress = self._client.leases.keys() - self._queue.ids() if last_attempts else frozenset()
+        if in_progress & last_attempts:
+            return lambda _request: False
+        return lambda request: (
+            is_free(request)
+            and not self._pauses.is_paused(host_of(request.url))
+            and not (in_progress and request.meta[LEASED_REQUEST_ID] in last_attempts)
+        )
+
+    def _last_attempts(self) -> AbstractSet[int]:
+        """Return the ids of the leased requests that fail for good if this process dies too."""
+        sent_before = self._config.frontier_max_attempts - 1
+        return {
+            request_id
+            for request_id, leased in self._client.leases.items()
+            if leased.was_lost and leased.attempts >= sent_before
+        }
 
     # Leases: received, redirected, ended.
 
@@ -574,6 +610,10 @@ class LeasedQueue:
                 del self._requests[number]
                 return queued.request
         return None
+
+    def ids(self) -> set[int]:
+        """Return the ids of all requests."""
+        return {queued.request.meta[LEASED_REQUEST_ID] for queued in self._requests}
 
     def hosts(self) -> set[str]:
         """Return the hosts of all requests."""

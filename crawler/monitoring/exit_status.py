@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 
 from cleaning.blocks import Reason
+from crawler.redact import redact_text
 from crawler.visit import FAILED_OUTCOMES, LEFT_ALONE_OUTCOMES, REFUSAL_OUTCOMES, Outcome
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ QUEUED_STAT = "frontier/queued"
 
 QUEUED_AGAIN_STAT = "frontier/queued_again"
 """The stats with the numbers of visits whose requests are made again, by outcome, begin so."""
+
+GIVEN_UP_STAT = "frontier/given_up"
+"""The stat with the URLs of the requests that were sent as often as allowed, and whose process died each time."""
 
 _REFUSED_UNASKED_STAT = "frontier/refused"
 """The stat with the number of requests that were not made because their host refused for too long."""
@@ -149,7 +153,12 @@ def find_exit_status(stats: Mapping[str, Any], max_refused_share: float) -> Exit
         return ExitStatus(EXIT_FAILURE, _FAILURE_REASONS[reason])
     if reason == _SHUTDOWN:
         return _interrupted(stats.get(STOP_SIGNAL_STAT))
-    problem = _find_problem(stats, max_refused_share) or _join_sites(stats.get(SITE_PROBLEMS_STAT, ()))
+    problems = (
+        _find_problem(stats, max_refused_share),
+        _explain_given_up(stats.get(GIVEN_UP_STAT, ())),
+        _join_sites(stats.get(SITE_PROBLEMS_STAT, ())),
+    )
+    problem = next(filter(None, problems), None)
     return ExitStatus(EXIT_FAILURE, problem) if problem else ExitStatus(EXIT_SUCCESS)
 
 
@@ -160,6 +169,8 @@ def find_storing_status(stats: Mapping[str, Any]) -> ExitStatus:
         return ExitStatus(EXIT_FAILURE, f"the database failed: {error}")
     if reason in {FinishReason.STORE_FAILED, FinishReason.WORKERS_FAILED}:
         return ExitStatus(EXIT_FAILURE, _FAILURE_REASONS[reason])
+    if given_up := _explain_given_up(stats.get(GIVEN_UP_STAT, ())):
+        return ExitStatus(EXIT_FAILURE, given_up)
     failed_pages = sum(_count_stat(stats, f"visit/{outcome}") for outcome in _PROCESSING_FAILURES)
     total_pages = failed_pages + _count_stat(stats, f"visit/{Outcome.PAGE}")
     if 2 * failed_pages > total_pages:
@@ -174,6 +185,17 @@ def _interrupted(number: int | None) -> ExitStatus:
         return ExitStatus(EXIT_FAILURE, f"the crawl was stopped before its end; {_CONTINUED}")
     name = signal.Signals(number).name
     return ExitStatus(_SIGNAL_EXIT_BASE + number, f"{name} stopped the crawl before its end; {_CONTINUED}")
+
+
+def _explain_given_up(urls: Sequence[str]) -> str | None:
+    """Return a sentence about the requests that were given up; None without any."""
+    if not urls:
+        return None
+    requests = "1 request was" if len(urls) == 1 else f"{len(urls):,} requests were"
+    return (
+        f"{requests} given up, {redact_text(urls[0])} for one: FRONTIER_MAX_ATTEMPTS processes died while they worked "
+        "at it, or reported no end of it; `scrapy retry` makes such requests again"
+    )
 
 
 def _join_sites(problems: Sequence[str]) -> str | None:

@@ -20,6 +20,7 @@ from crawler.health.alerts import HealthStep
 from crawler.health.conditions import FAILING_CONDITIONS
 from crawler.monitoring.exit_status import (
     CANONICAL_STAT,
+    GIVEN_UP_STAT,
     MOVED_STAT,
     QUEUED_AGAIN_STAT,
     SITE_PROBLEMS_STAT,
@@ -178,8 +179,11 @@ class StoreStep:
         counters = stored_counters(self._stats.get_stats())
         finished = self._frontier is None or reason == _NOTHING_LEFT
         try:
-            if self.thread.store.end_crawl(self.thread.crawl_id, reason, counters, finished=finished):
+            crawl_end = self.thread.store.end_crawl(self.thread.crawl_id, reason, counters, finished=finished)
+            if crawl_end.has_pages:
                 self._stats.set_value("frontier/pages_found", 1)
+            if crawl_end.given_up:
+                self._stats.set_value(GIVEN_UP_STAT, crawl_end.given_up)
             self._judge_sites()
         except StoreError as error:
             self.thread.report(error)

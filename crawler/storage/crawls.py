@@ -19,7 +19,7 @@ from crawler.config.arguments import RECRAWL
 from crawler.redact import redact_arguments
 from crawler.schedule import RevisitBounds
 from crawler.storage.locks import LOCK_KEYS, lock
-from crawler.storage.requests import RequestState, database_now, is_leased, is_queued
+from crawler.storage.requests import RequestState, database_now, is_given_up, is_leased, is_queued
 from crawler.storage.tables import batched, crawl, host, page, request, section
 from crawler.visit import Outcome
 
@@ -185,12 +185,21 @@ def _is_killed(now: datetime) -> ColumnElement[bool]:
     )
 
 
-def end_crawl(connection: Connection, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool) -> bool:
+@dataclass(frozen=True, slots=True)
+class CrawlEnd:
+    """What all processes of a crawl have come to: whether they found a page, and the URLs that they gave up."""
+
+    has_pages: bool
+    given_up: tuple[str, ...]
+
+
+def end_crawl(
+    connection: Connection, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool
+) -> CrawlEnd:
     """Record that a process leaves a crawl; its totals are added to the totals of the other processes.
 
     `finished` says that the process found nothing left to do; the crawl still stays open if requests are queued or
-    leased. An earlier process's database error is forgotten once the crawl has finished. Return True if any process
-    of the crawl has found a page.
+    leased. An earlier process's database error is forgotten once the crawl has finished.
     """
     before = connection.scalar(select(crawl.c.totals).where(crawl.c.id == crawl_id).with_for_update()) or {}
     added = {name: _sum(before.get(name), value) for name, value in totals.items()}
@@ -204,7 +213,8 @@ def end_crawl(connection: Connection, crawl_id: int, reason: str, totals: Mappin
     page_requests = (
         select(request.c.id).where(request.c.crawl_id == crawl_id, request.c.outcome.in_(_PAGE_OUTCOMES)).limit(1)
     )
-    return connection.scalar(page_requests) is not None
+    given_up = select(request.c.url).where(*is_given_up(crawl_id)).order_by(request.c.id)
+    return CrawlEnd(connection.scalar(page_requests) is not None, tuple(connection.scalars(given_up)))
 
 
 def _has_open_requests(connection: Connection, crawl_id: int) -> bool:

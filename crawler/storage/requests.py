@@ -4,6 +4,10 @@ A request waits (`queued`) until a worker leases it, and belongs to that worker 
 it back, or lets it expire. A `LeaseToken` proves the lease: a worker that has lost it cannot acknowledge. All workers
 and crawls share the hosts, so that together they keep each host's delay.
 
+A lease that nobody ends is lost: its worker has died, and nobody knows whether the request was sent. From then on it is
+marked in the database before it is sent (`mark_sent`), and each further loss of a marked lease is an attempt. So a page
+that kills its workers is given up in the end, and no other request is.
+
 The caller owns the transaction. Rows are locked in the order of their keys and ids, so that no two transactions wait
 for each other. A time implausibly far in the future counts as past: a clock was set back since it was written.
 """
@@ -18,7 +22,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Float, Text, bindparam, case, func, literal_column, select, text, update
+from sqlalchemy import Float, Text, and_, bindparam, case, func, literal_column, select, text, update
 
 from cleaning.terms import normalise
 from crawler.storage.locks import LOCK_KEYS, lock
@@ -37,7 +41,12 @@ logger = logging.getLogger(__name__)
 _ERROR_LENGTH_MAX = 500
 _PAUSE_SECONDS_MAX = 3600.0
 _LEASE_EXPIRED = "lease_expired"
-"""The outcome of a request whose lease expired too often."""
+"""The outcome of a request whose last lease was lost, and of one that is given up because it was sent too often."""
+UNACKNOWLEDGED = "unacknowledged"
+"""The outcome of a request whose process went on without an end of it."""
+_SENT = "sent"
+"""The outcome of a leased request that is marked as sent."""
+_GIVEN_UP = "sent in {attempts} attempts, and each time its process died before the end"
 _NOT_DUE = "not_due"
 """The outcome of a request that a re-crawl did not make, because its page has a next visit at another time."""
 
@@ -102,7 +111,12 @@ _ACKNOWLEDGE = (
 )
 _QUEUED_VALUES: dict[str, Any] = {"state": RequestState.QUEUED.value, "outcome": None, "ended": None}
 _NOT_DUE_VALUES: dict[str, Any] = {"state": RequestState.DONE.value, "outcome": _NOT_DUE}
-_RELEASED_VALUES = {"state": RequestState.QUEUED.value, "lease_id": None, "lease_until": None}
+_RELEASED_VALUES: dict[str, Any] = {
+    "state": RequestState.QUEUED.value,
+    "lease_id": None,
+    "lease_until": None,
+    "outcome": case((request.c.outcome == _SENT, _LEASE_EXPIRED), else_=request.c.outcome),
+}
 _LOCK_LEASED = (
     select(request.c.id, request.c.lease_id)
     .where(
@@ -188,17 +202,47 @@ def renew_lease(connection: Connection, crawl_id: int, lease_id: str, until: dat
     return connection.execute(statement.values(lease_until=until)).rowcount
 
 
-def release_all_leases(connection: Connection, crawl_id: int) -> int:
-    """Give all leased requests of a crawl back, and return their number.
+def mark_sent(connection: Connection, lease_token: LeaseToken) -> None:
+    """Record that a leased request is sent now, unless the lease is lost: if nobody ends it, that is an attempt."""
+    held = request.c.id == lease_token.request_id, request.c.lease_id == lease_token.lease_id
+    connection.execute(update(request).where(*held).values(outcome=_SENT))
 
-    For SQLite, when the only process of a crawl opens the database: another process that died has left these leases.
+
+def end_lost_leases(
+    connection: Connection, crawl_id: int, now: datetime, max_attempts: int, *lost: ColumnElement[bool]
+) -> None:
+    """Queue leased requests of a crawl again whose workers have died: those that meet `lost`, or all of them.
+
+    Those that were marked as sent come behind the others, as Scrapy's retries do, and fail after `max_attempts`. At
+    most `_EXPIRED_MAX` requests end at once.
     """
-    return connection.execute(update(request).where(*is_leased(crawl_id)).values(_RELEASED_VALUES)).rowcount
+    # In the order of the index, so that PostgreSQL reads and tidies just that part of it: until then the index keeps
+    # the entries of all leases that ever were. Locked rows are being acknowledged.
+    ids = select(request.c.id).where(*is_leased(crawl_id), *lost).order_by(request.c.lease_until)
+    was_sent = request.c.outcome == _SENT
+    hopeless = and_(was_sent, request.c.attempts + 1 >= max_attempts)
+    values = {
+        "state": case((hopeless, RequestState.FAILED.value), else_=RequestState.QUEUED.value),
+        "attempts": request.c.attempts + case((was_sent, 1), else_=0),
+        "priority": request.c.priority - case((was_sent, 1), else_=0),
+        "lease_id": None,
+        "lease_until": None,
+        "outcome": _LEASE_EXPIRED,
+        "error": case((hopeless, _GIVEN_UP.format(attempts=max_attempts)), else_=request.c.error),
+        "ended": case((hopeless, now)),
+    }
+    lost_ids = ids.limit(_EXPIRED_MAX).with_for_update(skip_locked=True)
+    connection.execute(update(request).where(request.c.id.in_(lost_ids)).values(values))
 
 
 def is_queued(crawl_id: int) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions of a crawl's queued requests, in the form that their index serves."""
     return _is_in(crawl_id, RequestState.QUEUED)
+
+
+def is_given_up(crawl_id: int) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions of a crawl's requests that failed because no attempt came to an end."""
+    return *_is_in(crawl_id, RequestState.FAILED), request.c.outcome.in_((_LEASE_EXPIRED, UNACKNOWLEDGED))
 
 
 def is_leased(crawl_id: int) -> tuple[ColumnElement[bool], ...]:
@@ -527,7 +571,7 @@ _LEASE = (
     update(request)
     .where(request.c.id.in_(_STILL_QUEUED.with_for_update(skip_locked=True)))
     .values(state=RequestState.LEASED.value, lease_id=bindparam("lease"), lease_until=bindparam("until"))
-    .returning(request.c.id, request.c.lease_id, request.c.attempts, *_RECORD_COLUMNS)
+    .returning(request.c.id, request.c.lease_id, request.c.attempts, request.c.outcome, *_RECORD_COLUMNS)
 )
 _EXPIRED_MAX = 1_000  # a call
 _HOSTS_MAX = 200  # whose requests are compared
@@ -586,7 +630,7 @@ class LeaseOptions:
     """The terms of a lease: at most `limit` requests, from `now` to `until`.
 
     A request is leased up to `horizon_seconds` before its host is available. `after_host` is the host of the last
-    request of the worker's previous call, "" at its first. A request whose lease has expired `max_attempts` times
+    request of the worker's previous call, "" at its first. A request that was sent `max_attempts` times without an end
     fails; with `expire=False` expired leases are not looked for. `max_pause_seconds` is the longest pause of a host.
     """
 
@@ -614,12 +658,13 @@ class LeaseOptions:
 
 @dataclass(frozen=True, slots=True)
 class LeasedRequest:
-    """A request that this worker has leased; it must not be sent before `start_at`."""
+    """A request that this worker has leased; it must not be sent before `start_at`, and not unmarked if `was_lost`."""
 
     lease_token: LeaseToken
     record: RequestRecord
     attempts: int
     start_at: datetime
+    was_lost: bool = False
 
     def child(self, number: int) -> str:
         """Return a suffix that tells a child of this request from equal ones; it is the same at each attempt."""
@@ -650,7 +695,9 @@ def lease_requests(connection: Connection, crawl_id: int, options: LeaseOptions)
     """
     lock(connection, [LOCK_KEYS + crawl_id % LOCK_KEYS])
     if options.expire:
-        _expire_leases(connection, crawl_id, options)
+        farthest = options.now + _PLAUSIBLE_LEASE_LENGTHS * (options.until - options.now)
+        for expired in (request.c.lease_until < options.now, request.c.lease_until > farthest):
+            end_lost_leases(connection, crawl_id, options.now, options.max_attempts, expired)
     hosts = _available_hosts(connection, crawl_id, options.now, options.after_host)
     capacities = (
         (availability.host, capacity) for availability in hosts if (capacity := options.capacity(availability))
@@ -731,24 +778,6 @@ def _lease_rows(connection: Connection, options: LeaseOptions, starts: Mapping[i
 
 
 def _leased_request(row: Row[Any], start_at: datetime) -> LeasedRequest:
-    return LeasedRequest(LeaseToken(row.id, row.lease_id), RequestRecord(*tuple(row)[3:]), row.attempts, start_at)
-
-
-def _expire_leases(connection: Connection, crawl_id: int, options: LeaseOptions) -> None:
-    """Queue requests with expired leases again, or let them fail after too many attempts."""
-    hopeless = request.c.attempts + 1 >= options.max_attempts
-    values = {
-        "state": case((hopeless, RequestState.FAILED.value), else_=RequestState.QUEUED.value),
-        "attempts": request.c.attempts + 1,
-        "lease_id": None,
-        "lease_until": None,
-        "outcome": _LEASE_EXPIRED,
-        "ended": case((hopeless, options.now)),
-    }
-    farthest = options.now + _PLAUSIBLE_LEASE_LENGTHS * (options.until - options.now)
-    for expired in (request.c.lease_until < options.now, request.c.lease_until > farthest):
-        # In the order of the index, so that PostgreSQL reads and tidies just that part of it: until then the index
-        # keeps the entries of all leases that ever were. Locked rows are being acknowledged.
-        ids = select(request.c.id).where(*is_leased(crawl_id), expired).order_by(request.c.lease_until)
-        expired_ids = ids.limit(_EXPIRED_MAX).with_for_update(skip_locked=True)
-        connection.execute(update(request).where(request.c.id.in_(expired_ids)).values(values))
+    record = RequestRecord(*tuple(row)[4:])
+    was_lost = row.outcome == _LEASE_EXPIRED
+    return LeasedRequest(LeaseToken(row.id, row.lease_id), record, row.attempts, start_at, was_lost)

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from crawler.storage.addresses import PlacedPage
     from crawler.storage.backend import CrawlFileLock
     from crawler.storage.blocks import FoundOriginals
-    from crawler.storage.crawls import JoinedCrawl
+    from crawler.storage.crawls import CrawlEnd, JoinedCrawl
     from crawler.storage.due import KnownPage
     from crawler.storage.near_duplicates import NearDuplicateChange
     from crawler.storage.pages import ImportedPage, PageRecord, StoredPage
@@ -209,7 +209,11 @@ class Store:
         )
         self._crawl_lock = backend_of(self.engine).lock_crawl(self.engine, joined.crawl_id)
         if self._crawl_lock is not None and self._crawl_lock.alone:
-            self.write(lambda connection: requests.release_all_leases(connection, joined.crawl_id))
+            self.write(
+                lambda connection: requests.end_lost_leases(
+                    connection, joined.crawl_id, requests.database_now(connection), policy.max_attempts
+                )
+            )
         return joined
 
     def begin_crawl(self, spider: str, arguments: Mapping[str, Any], policy: CrawlPolicy = CrawlPolicy()) -> int:  # noqa: B008 — frozen
@@ -218,13 +222,10 @@ class Store:
         self._next_promise = monotonic() + _PROMISE_EVERY_SECONDS
         return self.write(lambda connection: crawls.begin_crawl(connection, spider, arguments))
 
-    def end_crawl(self, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool = True) -> bool:
-        """Record that this process leaves a crawl, why, with its totals, and whether nothing is left to do.
+    def end_crawl(self, crawl_id: int, reason: str, totals: Mapping[str, Any], *, finished: bool = True) -> CrawlEnd:
+        """Record that this process leaves a crawl, why, with its totals, and whether nothing is left to do."""
 
-        Return True if any process of the crawl has found a page.
-        """
-
-        def end(connection: Connection) -> bool:
+        def end(connection: Connection) -> CrawlEnd:
             due.forget_addresses(connection, datetime.now(UTC))
             return crawls.end_crawl(connection, crawl_id, reason, totals, finished=finished)
 

@@ -14,8 +14,8 @@ from crawler.storage.requests import (
     acknowledge_requests,
     add_requests,
     database_now,
+    end_lost_leases,
     lease_requests,
-    release_all_leases,
     release_leases,
     renew_lease,
 )
@@ -171,12 +171,11 @@ def test_renewing_waits_for_nobody_who_acknowledges(engine, crawl_id, store_requ
             assert renew_lease(connection, crawl_id, "one", now + timedelta(seconds=20)) == 1
 
 
-def test_a_crawl_that_opens_takes_all_leases_back(engine, crawl_id, store_requests, take, record):
+def test_a_crawl_that_opens_takes_all_leases_back(engine, crawl_id, store_requests, take, record, now):
     store_requests(record("a"), record("b"))
     take("dead")
     with write_transaction(engine) as connection:
-        assert release_all_leases(connection, crawl_id) == 2
-        assert release_all_leases(connection, crawl_id) == 0
+        end_lost_leases(connection, crawl_id, now, 1)
     assert [leased_request.attempts for leased_request in take("one")] == [0, 0]
 
 

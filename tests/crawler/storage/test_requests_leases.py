@@ -16,6 +16,7 @@ from crawler.storage.requests import (
     RequestState,
     add_requests,
     lease_requests,
+    mark_sent,
     pause_host,
     queue_status,
     release_leases,
@@ -174,15 +175,31 @@ def test_a_paused_host_is_passed_over_until_its_pause_ends(engine, store_request
     assert keys(take(now=until)) == ["a"]
 
 
-def test_an_expired_lease_is_handed_on_as_a_further_attempt(store_requests, take, record, now, rows):
-    store_requests(record("a"))
-    for attempt in range(3):
-        (leased,) = take(str(attempt), now=now + timedelta(seconds=11 * attempt), seconds=10)
-        assert leased.attempts == attempt
-    assert take("last", now=now + timedelta(seconds=33)) == []
-    assert rows("SELECT state, attempts, outcome, lease_id, ended IS NOT NULL AS over FROM request") == [
-        {"state": "failed", "attempts": 3, "outcome": "lease_expired", "lease_id": None, "over": 1}
-    ]
+def test_an_expired_lease_is_an_attempt_if_the_request_was_sent(engine, store_requests, take, record, now, rows):
+    store_requests(record("sent"), record("waiting"))
+    for number in range(5):
+        leases = take(str(number), now=now + timedelta(seconds=11 * number), seconds=10)
+        leased = {lease.record.key: lease for lease in leases}
+        assert set(leased) == ({"sent", "waiting"} if number < 4 else {"waiting"})
+        assert leased["waiting"].attempts == 0
+        if number:
+            assert leased["waiting"].was_lost
+        if number and "sent" in leased:
+            assert leased["sent"].attempts == number - 1
+            with write_transaction(engine) as connection:
+                mark_sent(connection, leased["sent"].lease_token)
+    failed = {"attempts": 3, "outcome": "lease_expired", "lease_id": None, "over": 1}
+    columns = "attempts, outcome, lease_id, ended IS NOT NULL AS over"
+    assert rows(f"SELECT {columns} FROM request WHERE state = 'failed'") == [failed]
+
+
+def test_a_request_that_was_sent_and_lost_comes_behind_the_others(engine, store_requests, take, record, now):
+    store_requests(record("deadly"), record("b"))
+    for number in range(2):
+        deadly, _ = take(str(number), now=now + timedelta(seconds=11 * number), seconds=10)
+        with write_transaction(engine) as connection:
+            mark_sent(connection, deadly.lease_token)
+    assert keys(take("last", now=now + timedelta(seconds=22))) == ["b", "deadly"]
 
 
 def test_a_clock_that_was_set_back_stops_nobody(set_host, store_requests, take, record, now):
