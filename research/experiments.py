@@ -15,9 +15,11 @@ gives the exit code 1.
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import sys
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 
 # The parts of this program find each other there, and the example that reads WebKB.
@@ -27,31 +29,22 @@ sys.path += [
 ]
 
 import corpus
-import pab_blocks
-import pab_classes
-import pab_search
-import pab_size
-import pab_titles
 import present
-import subtree_levels
-import vce_blocks
-import weighted_1
-import weighted_2
-import weighted_3
 
 from crawler.errors import RenderError
 
+# The modules are imported when they run: some need libraries of the extras, which `list` does without.
 EXPERIMENTS = {
-    "pab-blocks": pab_blocks,
-    "pab-size": pab_size,
-    "pab-classes": pab_classes,
-    "pab-titles": pab_titles,
-    "pab-search": pab_search,
-    "weighted-1": weighted_1,
-    "weighted-2": weighted_2,
-    "weighted-3": weighted_3,
-    "subtree": subtree_levels,
-    "vce": vce_blocks,
+    "pab-blocks": "pab_blocks",
+    "pab-size": "pab_size",
+    "pab-classes": "pab_classes",
+    "pab-titles": "pab_titles",
+    "pab-search": "pab_search",
+    "weighted-1": "weighted_1",
+    "weighted-2": "weighted_2",
+    "weighted-3": "weighted_3",
+    "subtree": "subtree_levels",
+    "vce": "vce_blocks",
 }
 LIST, ALL = "list", "all"
 
@@ -60,8 +53,9 @@ def main():
     """Run what was asked for; return the exit code, 1 where an experiment could not be run."""
     options = arguments()
     if options.name == LIST:
-        for name, experiment in EXPERIMENTS.items():
-            print(f"{name:<14}{experiment.__doc__.splitlines()[0]}")
+        for name, module in EXPERIMENTS.items():
+            source = Path(__file__).with_name("experiments") / f"{module}.py"
+            print(f"{name:<14}{ast.get_docstring(ast.parse(source.read_text('utf-8'))).splitlines()[0]}")
         return 0
     names = list(EXPERIMENTS) if options.name == ALL else [options.name]
     findings = {name: finding for name in names if (finding := run(name, options)) is not None}
@@ -74,7 +68,9 @@ def run(name, options):
     """Run an experiment, and show, plot and write what it finds; None where its data or browser is missing."""
     print(f"{name} ...", file=sys.stderr)
     try:
-        finding = EXPERIMENTS[name].run(options.pages)
+        finding = import_module(EXPERIMENTS[name]).run(options.pages)
+    except ModuleNotFoundError as error:
+        sys.exit(f"{name} needs {error.name}: pip install 'blocksieve[bench,mining,train]'")
     except (RenderError, FileNotFoundError) as error:
         print(f"{name} was not run: {error}", file=sys.stderr)
         return None

@@ -111,7 +111,7 @@ def choose_peers(parser, argument):
     if unknown:
         parser.error(f"unknown peers: {'; '.join(unknown)}; known: {'; '.join(peers.PEERS)}")
     if peers.missing():
-        parser.error(f"--peers needs {', '.join(peers.missing())}: pip install 'blocksieve[peers]'")
+        parser.error(f"--peers needs {', '.join(peers.missing())}: pip install {' '.join(peers.missing())}")
     return peers.load(names)
 
 

@@ -102,7 +102,7 @@ class CompareCommand(BlocksieveCommand, ScrapyCommand):
         parser.add_argument(
             "--peers",
             metavar="NAME;NAME",
-            help=f"also score some of {'; '.join(PEERS)}, or all (needs --gold and 'blocksieve[peers]')",
+            help=f"also score some of {'; '.join(PEERS)}, or all (needs --gold; extras peers and readability)",
         )
         parser.add_argument("--latex", metavar="OUT", help="write the table of scores for LaTeX (needs --gold)")
         parser.add_argument(

@@ -208,9 +208,9 @@ class DuplicateSettings(Theme):
     fingerprint_weighting: Weighting = option(
         "modified",
         one_of(WEIGHTINGS),
-        "Weight of a term in a fingerprint: how near the terms after it are (`modified`), its frequency (`plain`), or "
-        "how near the terms before and after it are (`symmetric`). All fingerprints of a database have the same "
-        "weighting.",
+        "Weight of a term in a fingerprint: how near the terms after it are (`modified`, TWC-PFM), its frequency "
+        "(`plain`), or how near the terms before and after it are (`symmetric`). All fingerprints of a database have "
+        "the same weighting.",
     )
     fingerprint_min_terms: int = option(
         20,

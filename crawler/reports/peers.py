@@ -1,4 +1,4 @@
-"""Public extractors to compare with (extra `peers`): each from a page's bytes to a text, with the flags of its best.
+"""Public extractors to compare with (extras `peers`, `readability`): from a page's bytes to a text, as they are best.
 
 The flags are those with the best mean F1 over two sets of development pages, except that trafilatura is there as it
 comes, too. BTE (Finn, Kushmerick and Smyth, 2001) has no package that is kept, so it stands here: the stretch of tokens
@@ -83,7 +83,7 @@ def load_peers(text: str) -> dict[str, Callable[..., str | None]]:
         if name not in PEERS:
             raise CompareError(f"--peers names {name!r}; known: {'; '.join(PEERS)}")
     if missing := sorted({str(PEERS[name].package) for name in names if not PEERS[name].is_installed}):
-        raise CompareError(f"--peers needs {', '.join(missing)}: pip install 'blocksieve[peers]'")
+        raise CompareError(f"--peers needs {', '.join(missing)}: pip install {' '.join(missing)}")
     return {name: PEERS[name].load() for name in names}
 
 

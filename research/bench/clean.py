@@ -145,7 +145,7 @@ def find_extractors(with_peers):
     """Return the calls of the peers by name; none, and a word on it, where they are not installed."""
     if with_peers and peers.missing():
         print(
-            f"extractors not measured: {', '.join(peers.missing())} missing; pip install 'blocksieve[peers]'",
+            f"extractors not measured: {', '.join(peers.missing())} missing; pip install them",
             file=sys.stderr,
         )
         return {}

@@ -1,6 +1,7 @@
 """Each command of this folder, once, on a handful of pages: it runs to its end and says what it should."""
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -124,3 +125,11 @@ def test_the_weights_of_metadata_are_trained(data, tmp_path):
     finished = processes.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
     assert (tmp_path / "weights.txt").read_text("utf-8").count("\t") > 20
+
+
+def test_the_experiments_are_listed_without_the_extras(tmp_path):
+    (tmp_path / "scipy.py").write_text("raise ModuleNotFoundError('no scipy', name='scipy')")
+    command = [sys.executable, str(ROOT / "research" / "experiments.py"), "list"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONWARNINGS": "default"}
+    listed = processes.run(command, env=environment, capture_output=True, text=True)
+    assert (listed.returncode, listed.stdout.count("\n") >= 10) == (0, True), listed.stderr
