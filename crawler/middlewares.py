@@ -40,7 +40,7 @@ from crawler.monitoring.exit_status import FAILED_ITEMS_STAT, NOARCHIVE_STAT, NO
 from crawler.page import get_header
 from crawler.time_limit import time_limit
 from crawler.urls import host_of
-from crawler.visit import FEW_WORDS, PAUSE_OUTCOMES, FetchedPage, Outcome, UnparsedPage, Visit
+from crawler.visit import FEW_WORDS, PAUSE_OUTCOMES, VISIT_TIME_KEY, FetchedPage, Outcome, UnparsedPage, Visit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -381,7 +381,7 @@ def _make_visits(response: Response, collected: _CallbackOutput, rejection: Reje
     chain = redirect_chain(response.request) if response.request and without_page is Outcome.WALL else []
     common = Visit(
         url=next(iter(chain), response.url),  # the page that a wall hides is not at the address of the wall
-        at=datetime.now(UTC),
+        at=_visit_time(response.request),
         outcome=Outcome.PAGE if collected.pages else without_page,
         status=response.status,
         items=collected.items,
@@ -395,6 +395,11 @@ def _make_visits(response: Response, collected: _CallbackOutput, rejection: Reje
     if collected.error is not None:
         visits[-1] = replace(visits[-1], outcome=collected.failure, error=collected.error)
     return visits
+
+
+def _visit_time(request: Request | None) -> datetime:
+    captured = None if request is None else request.meta.get(VISIT_TIME_KEY)
+    return datetime.now(UTC) if captured is None else datetime.fromisoformat(captured)
 
 
 def _page_visit(common: Visit, yielded: _YieldedPage) -> Visit:

@@ -38,6 +38,9 @@ platform or a known title; a longer page that stands at two addresses is an arti
 METHOD_META_KEY = "cleaning_method"
 """The key in a request's meta of the method that cleans its page; without it CLEANING_METHOD does."""
 
+VISIT_TIME_KEY = "visit_time"
+"""The key in a request's meta of the time (ISO 8601) at which a saved answer was captured; without it, it is now."""
+
 SECTION_META_KEY = "section"
 """The key in a request's meta of the section whose listing links the page; it is stored if the page states none."""
 

@@ -1,4 +1,9 @@
-"""Saved pages, without the network: `scrapy crawl archive -s REPLAY=PATH`."""
+"""Saved pages, without the network: `scrapy crawl archive -s REPLAY=PATH`.
+
+Of several captures of one URL each is a visit at its own date. The next one is requested by the visit of the one
+before, which the frontier stores together with that request: so they are stored in their order, by any number of
+processes.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +15,9 @@ from scrapy import Request
 from crawler.config import config_of
 from crawler.config.arguments import ArgumentSpider
 from crawler.errors import ConfigError
-from crawler.fetching.replay import replay_source
+from crawler.fetching.replay import CAPTURE_KEY, replay_source
 from crawler.page import page
+from crawler.visit import VISIT_TIME_KEY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from twisted.python.failure import Failure
 
     from crawler.visit import FetchedPage
 
@@ -45,8 +52,25 @@ class ArchiveSpider(ArgumentSpider):
 
     async def start(self) -> AsyncIterator[Request]:
         for url in replay_source(self.crawler).urls():
-            # The target of a saved redirect is a record of its own: following the redirect would read it twice.
-            yield Request(url, callback=self.parse_record, dont_filter=True, meta={"dont_redirect": True})
+            yield self._capture(url, 0)
 
-    def parse_record(self, response: Response) -> Iterator[FetchedPage]:
+    def parse_record(self, response: Response) -> Iterator[FetchedPage | Request]:
         yield page(response)
+        yield from self._next_capture(response.request)
+
+    def skip_record(self, failure: Failure) -> Iterator[Request]:
+        """Go on to the next capture of a URL after one that is no page."""
+        yield from self._next_capture(failure.request)  # type: ignore[attr-defined] # Scrapy sets it
+
+    def _next_capture(self, request: Request | None) -> Iterator[Request]:
+        assert request is not None
+        number = request.meta[CAPTURE_KEY] + 1
+        if number < len(replay_source(self.crawler).captures(request.url)):
+            yield self._capture(request.url, number)
+
+    def _capture(self, url: str, number: int) -> Request:
+        at = replay_source(self.crawler).captures(url)[number].at
+        meta: dict[str, Any] = {CAPTURE_KEY: number} | ({} if at is None else {VISIT_TIME_KEY: at.isoformat()})
+        # The target of a saved redirect is a record of its own: following the redirect would read it twice.
+        meta["dont_redirect"] = True
+        return Request(url, callback=self.parse_record, errback=self.skip_record, dont_filter=True, meta=meta)

@@ -1,10 +1,10 @@
 """The address of each page of a job, decided as in a crawl of the same records.
 
-Of several answers from one address the last one counts, as with `REPLAY`. Then the addresses that pages state
-(rel=canonical) are believed or doubted by the rules of `crawler.storage.addresses`. An address is contested if more
-than one page states it, or if a page is there. Only the pages of contested addresses are compared, each with the page
-that is at the address so far. Of each page the `_SKETCH_TERMS` smallest hashes of its terms are compared. The result is
-exact for two pages that have no more different terms each.
+Of several answers from one address the one of the latest date counts, as with `REPLAY`. Then the addresses that pages
+state (rel=canonical) are believed or doubted by the rules of `crawler.storage.addresses`. An address is contested if
+more than one page states it, or if a page is there. Only the pages of contested addresses are compared, each with the
+page that is at the address so far. Of each page the `_SKETCH_TERMS` smallest hashes of its terms are compared. The
+result is exact for two pages that have no more different terms each.
 
 Each stage is a function on the rows of one partition, as in `stages`.
 """
@@ -41,7 +41,9 @@ _SKETCH_TERMS = 1_024
 
 _NO_TERM = np.uint32(0xFFFFFFFF)
 _ROWS_PER_READ = 5_000
-_ANSWER = np.dtype([("high", "i8"), ("low", "i8"), ("order", "i8"), ("page_id", "i8"), ("transient", "?")])
+_ANSWER = np.dtype(
+    [("high", "i8"), ("low", "i8"), ("at", "i8"), ("order", "i8"), ("page_id", "i8"), ("transient", "?")]
+)
 _STATED = np.dtype([("high", "i8"), ("low", "i8"), ("page_id", "i8")])
 _CONTESTED = np.dtype([("page_id", "i8"), ("high", "i8"), ("low", "i8"), ("is_owner", "?")])
 _CLAIM = np.dtype(
@@ -78,20 +80,26 @@ def send_addresses(output: OutputFolder, plan: Plan, range_number: int) -> dict[
 def find_repeated(output: OutputFolder, plan: Plan, partition: int) -> dict[str, int]:
     """Find the pages that a later answer replaces. As with `REPLAY`, the last answer that is not temporary counts.
 
+    The last one is that of the latest date, and of several with one date that of the last record.
+
     Send the pages of contested addresses to their ranges.
     """
     rows = read_partition(output, partition_names("addresses", plan.partitions), partition, _ANSWER)
-    rows = rows[np.lexsort((rows["order"], ~rows["transient"], rows["low"], rows["high"]))]
+    rows = rows[np.lexsort((rows["order"], rows["at"], ~rows["transient"], rows["low"], rows["high"]))]
     is_last = np.ones(len(rows), bool)
     is_last[:-1] = (rows["high"][1:] != rows["high"][:-1]) | (rows["low"][1:] != rows["low"][:-1])
     has_page = rows["page_id"] >= 0
-    repeated = np.sort(rows["page_id"][~is_last & has_page])
-    decisions = np.zeros(len(repeated), DECISION)
-    decisions["page_id"] = repeated
+    is_repeated = ~is_last & has_page
+    ends = np.flatnonzero(is_last)
+    last = ends[np.searchsorted(ends, np.flatnonzero(is_repeated))]
+    decisions = np.zeros(len(last), DECISION)
+    decisions["page_id"] = rows["page_id"][is_repeated]
+    decisions["is_earlier"] = rows["at"][is_repeated] < rows["at"][last]
+    decisions.sort(order="page_id")
     _send(output, plan, partition_name("repeated", partition), decisions)
     stated = read_partition(output, partition_names("stated", plan.partitions), partition, _STATED)
     _send(output, plan, partition_name("contested", partition), _contested(stated, rows[is_last & has_page]))
-    return {"record/repeated": len(repeated)}
+    return {"record/repeated": len(decisions)}
 
 
 def send_claims(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, int]:

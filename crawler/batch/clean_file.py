@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from xxhash import xxh3_128_hexdigest, xxh3_128_intdigest
@@ -29,7 +30,6 @@ from crawler.workers.pool import WorkerPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
 
     from crawler.batch.columns import TableWriter
     from crawler.batch.filters import RecordFilter
@@ -46,6 +46,8 @@ _UNREADABLE_FILE = "unreadable_file"
 """Why an input file was not read to its end, in the table of rejected records."""
 
 _LOW_64_BITS = (1 << 64) - 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 _NO_HASH = (None, None)
 _REPORTED_RECORDS = 100
 _TRANSIENT_STATUSES = frozenset({304, 408, 429})
@@ -273,7 +275,8 @@ class _FileCleaner:
             stated = _hash_halves(result.key)
         transient = answer.status in _TRANSIENT_STATUSES or answer.status >= _SERVER_ERROR
         order = self._base + waiting.number
-        self._tables.addresses.add((*_hash_halves(own_key), order, page_id, transient, *stated))
+        at = (answer.at or self._rules.default_date) - _EPOCH
+        self._tables.addresses.add((*_hash_halves(own_key), at // _MICROSECOND, order, page_id, transient, *stated))
 
     def _add_page(self, waiting: _Waiting, result: CleanedRecord) -> None:
         answer = waiting.answer

@@ -102,6 +102,7 @@ ADDRESSES = _schema(
     [
         ("high", pa.int64()),
         ("low", pa.int64()),
+        ("at", pa.int64()),
         ("order", pa.int64()),
         ("page_id", pa.int64()),
         ("transient", pa.bool_()),
@@ -109,8 +110,8 @@ ADDRESSES = _schema(
         ("stated_low", pa.int64()),
     ],
 )
-"""A row for each answer of an input file: the hash of its own URL key, its place in the order, its page, or -1, and the
-hash of the key of another address, if the page states one.
+"""A row for each answer of an input file: the hash of its own URL key, its date in microseconds, its place in the
+order, its page, or -1, and the hash of the key of another address, if the page states one.
 """
 
 BLOCKS = _schema("blocks", _BLOCKS)
@@ -211,8 +212,17 @@ def read_table(output: OutputFolder, name: str, columns: Sequence[str]) -> pa.Ta
         return parquet.read_table(file, columns=list(columns))
 
 
-def read_rows(output: OutputFolder, name: str, rows: int = 1_000) -> Iterator[dict[str, Any]]:
+def read_rows(
+    output: OutputFolder, name: str, rows: int = 1_000, columns: Sequence[str] | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield the rows of a Parquet file, at most `rows` in memory at once. Raises BatchError for a damaged file."""
     with output.open(name) as file, _naming(output, name):
-        for batch in parquet.ParquetFile(file).iter_batches(rows):
+        for batch in parquet.ParquetFile(file).iter_batches(rows, columns=columns):
             yield from batch.to_pylist()
+
+
+def read_chosen(output: OutputFolder, name: str, column: str, values: Sequence[int]) -> list[dict[str, Any]]:
+    """Return the rows of a Parquet file with one of the values. Only groups that may have some are read."""
+    with output.open(name) as file, _naming(output, name):
+        rows: list[dict[str, Any]] = parquet.read_table(file, filters=[(column, "in", values)]).to_pylist()
+    return rows

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from crawler.batch.clean_file import cleaned_names
-from crawler.batch.columns import BLOCKS, PAGES, SIGHTINGS, create_table, read_table
+from crawler.batch.clean_file import ID_BITS, cleaned_names
+from crawler.batch.columns import BLOCKS, CLEANED_BLOCKS, PAGES, SIGHTINGS, create_table, read_table
 from crawler.batch.duplicates.decisions import PageComparisonMode
 from crawler.batch.duplicates.pages import read_repeats
 from crawler.batch.duplicates.stages import read_decisions, read_sightings
@@ -52,6 +52,7 @@ def finish_range(output: OutputFolder, plan: Plan, mode: PageComparisonMode, ran
     for number in plan.files_of(range_number):
         pages = _write_pages(output, number, addresses, repeats)
         stored = _write_blocks(output, number, pages, _KeptBlocks.read(output, number, addresses.repeated, sightings))
+        _write_captures(output, number, addresses.earlier)
         counts.update(stored | {"pages": len(pages)})
         counts.update(f"{word}_pages" for word in pages["duplicate"].drop_null().to_pylist())
         languages.update(_count_languages(pages))  # with `+=`, a language without a word would lose its count
@@ -87,6 +88,20 @@ def _write_pages(output: OutputFolder, number: int, addresses: AddressDecisions,
             writer.add_table(pages.cast(PAGES))
             parts.append(pages.select(names))
     return pa.concat_tables(parts) if parts else PAGES.empty_table().select(names)
+
+
+def _write_captures(output: OutputFolder, number: int, earlier: NDArray[np.int64]) -> None:
+    """Write the earlier captures of an input file's pages, and their blocks, if there are any: an import reads them."""
+    if not np.any(earlier >> ID_BITS == number):
+        return
+    for table, schema, page_id in (("pages", PAGES, "id"), ("blocks", CLEANED_BLOCKS, "page_id")):
+        with (
+            output.open(cleaned_names(number)[table]) as file,
+            create_table(output, part_name(f"captures/{table}", number), schema) as writer,
+        ):
+            for batch in parquet.ParquetFile(file).iter_batches(_ROWS_PER_READ):
+                chosen = np.isin(batch.column(page_id).to_numpy(), earlier)
+                writer.add_table(pa.Table.from_batches([batch]).filter(pa.array(chosen)).cast(schema))
 
 
 def _at_own_addresses(pages: pa.Table, doubted: NDArray[np.int64]) -> pa.Table:

@@ -1,17 +1,17 @@
 """Store the tables of a batch job in a database (`scrapy import`), by the rules of a crawl.
 
-Each page is a visit at the time of its record. Its blocks are compared with everything that is stored, in the
-transaction that inserts them. A page that the database has seen at that time or later is left alone, so an import that
-was interrupted is simply repeated.
+Each page is a visit at the time of its record, after the earlier captures of its address. Its blocks are compared with
+everything that is stored, in the transaction that inserts them. A page that the database has seen at that time or later
+is left alone, so an import that was interrupted is simply repeated.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from heapq import merge
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 from lxml import html
@@ -19,7 +19,7 @@ from sqlalchemy import select
 
 from cleaning import CleanPage
 from cleaning.blocks import Block, Decision, Kind, Metadata, Page, Reason
-from crawler.batch.columns import read_rows
+from crawler.batch.columns import read_chosen, read_rows
 from crawler.batch.finish import part_name
 from crawler.batch.output import OutputFolder
 from crawler.config import CLEANING_SETTINGS, hash_options
@@ -30,8 +30,8 @@ from crawler.storage.database import read_transaction
 from crawler.storage.page_columns import PAGE_COLUMN_NAMES
 from crawler.storage.pages import ImportedPage
 from crawler.storage.store import Store
+from crawler.storage.tables import batched, unsigned
 from crawler.storage.tables import page as page_table
-from crawler.storage.tables import unsigned
 from crawler.visit import FetchedPage, Outcome, ProcessedPage, Visit
 
 if TYPE_CHECKING:
@@ -71,13 +71,11 @@ def import_tables(
         if (change := store.keep_settings(config)) is not None:
             warn(change)
         crawl_id = store.begin_crawl(_SPIDER, {"folder": folder}, _policy(output))
-        for name in output.names("pages"):
-            if (part := _PART.fullmatch(name)) is None:
-                continue  # of another program, such as Spark's _SUCCESS
-            number = int(part[1])
-            for batch in _batched(read_pages(output, number, config.fingerprinter), config.store_batch_pages):
-                _store(store, crawl_id, batch, counts)
-                report(counts["pages"] + counts["known"])
+        last = (read_pages(output, number, config.fingerprinter) for number in _parts(output, "pages"))
+        pages = chain(read_captures(output, config.fingerprinter), chain.from_iterable(last))
+        for batch in _batched(pages, config.store_batch_pages):
+            _store(store, crawl_id, batch, counts)
+            report(counts["pages"] + counts["known"])
         store.end_crawl(crawl_id, _FINISHED, dict(counts))
     finally:
         store.close()
@@ -102,6 +100,30 @@ def read_pages(output: OutputFolder, number: int, fingerprinter: Fingerprinter) 
             own = list(blocks)
             page_id, blocks = next(kept, (None, iter(())))
         yield _imported(page, own, fingerprinter)
+
+
+def read_captures(output: OutputFolder, fingerprinter: Fingerprinter) -> Iterator[ImportedPage]:
+    """Yield the captures of pages that were captured later too, from all parts, in the order of their dates."""
+    order = sorted(
+        (row["first_seen"], number, row["id"])
+        for number in _parts(output, "captures/pages")
+        for row in read_rows(output, part_name("captures/pages", number), _ROWS, ["first_seen", "id"])
+    )
+    for chosen in batched(order, _ROWS):
+        pages = {}
+        for number in sorted({number for _, number, _ in chosen}):
+            ids = [page_id for _, part, page_id in chosen if part == number]
+            blocks = defaultdict(list)
+            for block in read_chosen(output, part_name("captures/blocks", number), "page_id", ids):
+                blocks[block["page_id"]].append(block)
+            for page in read_chosen(output, part_name("captures/pages", number), "id", ids):
+                pages[page["id"]] = _imported(page, blocks[page["id"]], fingerprinter)
+        yield from (pages[page_id] for _, _, page_id in chosen)
+
+
+def _parts(output: OutputFolder, folder: str) -> list[int]:
+    """Return the numbers of the input files that have a part of a table; other files are of other programs."""
+    return [int(part[1]) for name in output.names(folder) if (part := _PART.fullmatch(name)) is not None]
 
 
 def _check(output: OutputFolder, config: Config) -> None:

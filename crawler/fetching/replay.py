@@ -30,7 +30,8 @@ from crawler.fetching.warc import LostRecordError, MemberMarks, read_record
 from crawler.redact import redact_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
     from typing import Self
 
@@ -56,6 +57,10 @@ _LOGGED_LOSSES = 20
 _NAMED_LOSSES_MAX = 10_000
 
 
+CAPTURE_KEY = "capture"
+"""The key in a request's meta with the number of the capture of its URL that answers it, the oldest being 0."""
+
+
 class ReplayHandler:
     """Download handler that serves saved pages under their real URLs.
 
@@ -79,7 +84,8 @@ class ReplayHandler:
         return cls(source, crawler.stats)
 
     async def download_request(self, request: Request) -> Response:
-        answer = self._source.find(request.url)
+        number = request.meta.get(CAPTURE_KEY)
+        answer = self._source.find(request.url) if number is None else self._source.read_capture(request.url, number)
         if answer is ReplayMiss.DAMAGED_FILE:
             # The site has the page: it does not say that it is gone.
             self._stats.inc_value(f"replay/{answer}")
@@ -198,22 +204,30 @@ def _describe(title: str, counts: Mapping[str, int]) -> str:
     return f"{title} {sum(counts.values()):,}" + (f" ({reasons})" if reasons else "")
 
 
-class ReplaySource(ABC):
-    """Saved pages by URL. The last record of a URL wins; `repeated` counts the others."""
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A saved answer: its place in the source, and when it was saved; None if the source does not say."""
 
-    def __init__(self, name: str, places: Iterable[tuple[str, Any]], counts: SourceCounts) -> None:
+    place: Any
+    at: datetime | None = None
+
+
+class ReplaySource(ABC):
+    """Saved pages by URL, in the order of their captures. The last one answers; `repeated` counts the others."""
+
+    def __init__(self, name: str, captures: Iterable[tuple[str, Capture]], counts: SourceCounts) -> None:
         self.name = name
         self.counts = counts
         self.repeated = 0
-        self._places: dict[str, Any] = {}
-        for url, place in places:
+        self._captures: dict[str, list[Capture]] = {}
+        for url, capture in captures:
             try:
                 requested = safe_url_string(url)  # the form of a Request's URL
             except ValueError as error:
                 logger.warning("The replay leaves out %r, which is no URL: %s", url[:_SHOWN_CHARS], error)
                 continue
-            self.repeated += requested in self._places
-            self._places[requested] = place
+            self.repeated += requested in self._captures
+            self._captures.setdefault(requested, []).append(capture)
         self._log_losses()
 
     def _log_losses(self) -> None:
@@ -226,25 +240,32 @@ class ReplaySource(ABC):
 
     def urls(self) -> list[str]:
         """Return all saved URLs, each once, in the source's order."""
-        return list(self._places)
+        return list(self._captures)
 
     def find(self, url: str) -> ReplayedResponse | ReplayMiss:
-        """Return the page saved for a URL: as it is, without its fragment, in canonical form or without secrets."""
-        place = self._place(url)
-        if place is None and (redacted := redact_text(url)) != url:
-            place = self._place(redacted)  # the form in an archive
-        return ReplayMiss.ABSENT if place is None else self._read(place)
+        """Return the last page saved for a URL."""
+        return self.read_capture(url, -1)
 
-    def _place(self, url: str) -> Any:
-        place = self._places.get(url)
-        if place is None:
-            known = self._by_canonical.get(canonicalize_url(url))
-            place = self._places[known] if known is not None else None
-        return place
+    def read_capture(self, url: str, number: int) -> ReplayedResponse | ReplayMiss:
+        """Return one of the pages saved for a URL, by its number in `captures`."""
+        captures = self.captures(url)
+        return self._read(captures[number].place) if captures[number:] else ReplayMiss.ABSENT
+
+    def captures(self, url: str) -> Sequence[Capture]:
+        """Return all captures of a URL, as it is, without its fragment, in canonical form or without secrets."""
+        found = self._find_captures(url)
+        if not found and (redacted := redact_text(url)) != url:
+            found = self._find_captures(redacted)  # the form in an archive
+        return found
+
+    def _find_captures(self, url: str) -> Sequence[Capture]:
+        if url not in self._captures:
+            url = self._by_canonical.get(canonicalize_url(url), "")
+        return self._captures.get(url, ())
 
     @cached_property
     def _by_canonical(self) -> dict[str, str]:
-        return {canonicalize_url(url): url for url in self._places}
+        return {canonicalize_url(url): url for url in self._captures}
 
     @abstractmethod
     def _read(self, place: Any) -> ReplayedResponse | ReplayMiss:
@@ -254,16 +275,17 @@ class ReplaySource(ABC):
 class FolderSource(ReplaySource):
     """The pages of a folder: those that its index lists, or all of them if it has none.
 
-    The index has the column `file`, and optionally `site` and `url`. A page without a URL stands for
-    `https://<site>.invalid/<file>`, which cleaning takes for unknown. Packed files are unpacked.
+    The index has the column `file`, and optionally `site` and `url`. A page of a mirror has the URL that its path
+    names, another one without a URL `https://<site>.invalid/<file>`, which cleaning takes for unknown. Packed files
+    are unpacked.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         saved = find_saved_pages(folder)
         counts = SourceCounts(len(saved.pages), saved.skipped)
-        super().__init__(str(folder), saved.pages, counts)
-        if not self._places:
+        super().__init__(str(folder), ((url, Capture(path)) for url, path in saved.pages), counts)
+        if not self._captures:
             raise EmptySourceError(
                 f"REPLAY is {str(folder)!r}, a folder without a page: {counts.describe()}; a page ends in .html, .htm "
                 "or .xhtml, or begins like HTML"
@@ -282,7 +304,8 @@ class FolderSource(ReplaySource):
 class WarcSource(ReplaySource):
     """The answers in a WARC file, also a damaged one. Places are read on opening, bodies on demand.
 
-    Of several answers for one URL the last wins; transient ones (304, 408, 429, 5xx) win only if there is no other.
+    The answers for a URL are in the order of their dates, those without a date last; transient ones (304, 408, 429,
+    5xx) count only if there is no other.
     """
 
     def __init__(self, path: Path, max_bytes: int) -> None:
@@ -291,9 +314,15 @@ class WarcSource(ReplaySource):
         self._marks = MemberMarks()
         counts = SourceCounts()
         answers = self._find_answers(counts)
-        answers.sort(key=lambda answer: not answer.is_transient)
-        super().__init__(str(path), ((answer.url, answer.place) for answer in answers), counts)
-        if not self._places:
+        lasting = {answer.url for answer in answers if not answer.is_transient}
+        answers.sort(key=lambda answer: (answer.at is None, answer.at and answer.at.timestamp()))
+        captures = (
+            (answer.url, Capture(answer.place, answer.at))
+            for answer in answers
+            if not (answer.is_transient and answer.url in lasting)
+        )
+        super().__init__(str(path), captures, counts)
+        if not self._captures:
             raise EmptySourceError(f"the WARC file {path} has no answer of a server: {counts.describe()}")
 
     def _find_answers(self, counts: SourceCounts) -> list[_SavedAnswer]:
@@ -304,7 +333,7 @@ class WarcSource(ReplaySource):
             if isinstance(record, PassedRecord):
                 counts.add(record)
                 continue
-            answers.append(_SavedAnswer(record.url, record.place, record.record_id, record.status))
+            answers.append(_SavedAnswer(record.url, record.place, record.record_id, record.status, record.at))
             counts.shortened += record.is_shortened
         saved = [answer for answer in answers if answer.record_id not in others.answer_ids]
         counts.skipped += Counter({Passed.POSTED.value: len(answers) - len(saved)})
@@ -332,12 +361,13 @@ class WarcSource(ReplaySource):
 
 @dataclass(frozen=True, slots=True)
 class _SavedAnswer:
-    """An answer in a WARC file: its place, the record's id and the status."""
+    """An answer in a WARC file: its place, the record's id, the status and the date."""
 
     url: str
     place: RecordPlace
     record_id: str | None
     status: int
+    at: datetime | None
 
     @property
     def is_transient(self) -> bool:

@@ -327,8 +327,8 @@ class Store:
             return lifecycle.record_visit(visit)
         placed = addresses.move(addresses.place(record), visit.moved_from)
         addresses.note_variant(placed.record)
-        if self._policy.is_replay and placed.stored is not None and visit.at < placed.stored.history.last_seen:
-            return _without_change(visit, placed.record, placed.stored)  # a capture from before the last visit
+        if self._policy.is_replay and placed.stored is not None and _is_earlier(visit.at, placed.stored):
+            return _without_change(visit, placed.record, placed.stored)
         if (stored := placed.variant_of) is not None:
             saved = lifecycle.see_variant(visit, placed.record, stored)
         else:
@@ -641,6 +641,12 @@ def _check_writable(engine: Engine) -> None:
 
 def _page_state(comparison: PageComparison, *, renamed: bool = False) -> PageState:
     return PageState.CHANGED if comparison.changed or renamed else PageState.UNCHANGED
+
+
+def _is_earlier(captured: datetime, stored: StoredPage) -> bool:
+    """Return True for a capture from before the last visit of a page, or before the page was gone."""
+    last_seen = stored.history.last_seen
+    return captured <= last_seen if stored.retired else captured < last_seen
 
 
 def _without_change(visit: Visit, record: PageRecord, stored: StoredPage) -> SavedVisit:
@@ -994,6 +1000,8 @@ class PageLifecycle:
         stored = pages.find_page(self._connection, absence.key)
         if stored is None or stored.url != absence.url:
             return SavedVisit(absence.url, PageState.NONE)
+        if self._policy.is_replay and _is_earlier(absence.visit_time, stored):
+            return SavedVisit(absence.url, PageState.DEFERRED, stored.page_id)
         history = stored.history.missed()
         values = self._next_visit(stored, history, absence.visit_time) | {"misses": history.misses}
         retires = self._alone and not stored.retired and (absence.for_good or schedule.is_retired(history))

@@ -35,6 +35,17 @@ def write_warc(path, answers, *, packed=True):
     return path
 
 
+LAKE = {year: f"{word} words of the lake." for year, word in (("1998", "First"), ("2001", "Other"), ("2004", "Last"))}
+
+
+def captures(url, *years):
+    """Return the answers of an address in some of the years of LAKE: an article of which one text differs."""
+    return [
+        {"url": url, "body": article("Lake", LAKE[year], paragraph(7)), "date": f"{year}-05-01T12:00:00Z"}
+        for year in years
+    ]
+
+
 def answer_records(url, body, status=200, headers=HTML, date=DATE, method=None):
     """Return the record of an answer, and before it that of its request if there is a method."""
     payload = body.encode() if isinstance(body, str) else body

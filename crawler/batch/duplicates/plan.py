@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-DECISION = np.dtype([("page_id", "i8"), ("is_doubted", "?")])
+DECISION = np.dtype([("page_id", "i8"), ("is_doubted", "?"), ("is_earlier", "?")])
 """A page that does not count because a later one does, or whose stated address is doubted (see `addresses`)."""
 
 

@@ -46,18 +46,22 @@ _HEAVY = np.dtype([("band", "i8"), ("value", "i8"), ("chunks", "i8"), ("first", 
 
 @dataclass(frozen=True, slots=True)
 class AddressDecisions:
-    """The pages of a range that do not count, because a later one does, and those whose stated address is doubted."""
+    """The pages of a range that do not count, because another one does, and those whose stated address is doubted.
+
+    Of the repeated pages, the `earlier` ones are captures of an address that was captured later too.
+    """
 
     repeated: NDArray[np.int64]
     doubted: NDArray[np.int64]
+    earlier: NDArray[np.int64]
 
 
 def read_decisions(output: OutputFolder, plan: Plan, range_number: int) -> AddressDecisions:
     """Return the decisions on a range's pages, each as sorted ids."""
     names = partition_names("repeated", plan.partitions) + partition_names("decided", plan.partitions)
     rows = read_partition(output, names, range_number, DECISION)
-    repeated = np.unique(rows["page_id"][~rows["is_doubted"]])
-    return AddressDecisions(repeated, np.unique(rows["page_id"][rows["is_doubted"]]))
+    chosen = (~rows["is_doubted"], rows["is_doubted"], rows["is_earlier"])
+    return AddressDecisions(*(np.unique(rows["page_id"][is_chosen]) for is_chosen in chosen))
 
 
 def send_keys(output: OutputFolder, plan: Plan, range_number: int) -> dict[str, int]:

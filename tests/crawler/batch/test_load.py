@@ -6,7 +6,7 @@ import pytest
 from pyarrow import parquet
 from scrapy.settings import Settings
 from sqlalchemy import create_engine, text
-from warcs import article, paragraph, write_warc
+from warcs import LAKE, article, captures, paragraph, write_warc
 
 from crawler.batch.job import BatchOptions, batch_settings, run_batch
 from crawler.batch.load import import_tables
@@ -102,6 +102,28 @@ def test_tables_of_a_version_that_did_not_write_a_column_are_imported(folder, tm
     url = f"sqlite:///{tmp_path / 'a.db'}"
     assert import_tables(str(copied), config(url))["pages"] == 4
     assert query(url, "SELECT DISTINCT description FROM page") == [(None,)]
+
+
+@pytest.mark.parametrize("years", [("1998", "2001", "2004"), ("2004", "1998", "2001")])
+def test_captures_of_an_address_are_visits_in_the_order_of_their_dates(url, tmp_path, years):
+    lakes = [f"https://{name}.example/" for name in "ab"]
+    for number, year in enumerate(years):
+        answers = [answer for lake in lakes for answer in captures(lake, year)]
+        write_warc(tmp_path / f"{number}.warc.gz", answers + captures(lakes[0], *years[:number]))
+    settings = Settings()
+    out = tmp_path / "out"
+    run_batch(BatchOptions([str(tmp_path)], str(out), batch_settings(Config.read(settings), settings), workers=0))
+    pages = [row for part in (out / "pages").iterdir() for row in parquet.read_table(part).to_pylist()]
+    assert sorted((row["url"], row["first_seen"].year) for row in pages) == [(lake, 2004) for lake in lakes]
+    for _ in range(2):
+        import_tables(str(out), config(url))
+        assert query(url, "SELECT url, visits, changes FROM page ORDER BY url") == [(lake, 3, 2) for lake in lakes]
+        for number in (1, 2):
+            events = query(url, f"SELECT visited, kind FROM page_event WHERE page_id = {number} ORDER BY visited")
+            kinds = [(str(visited)[:4], kind) for visited, kind in events]
+            assert kinds == [("1998", "new"), ("2001", "changed"), ("2004", "changed")]
+        shown = query(url, "SELECT text FROM page_text WHERE position = 1")
+        assert shown == [(LAKE["2004"],)] * 2
 
 
 def test_files_of_other_programs_are_left_alone_and_a_damaged_part_is_named(folder, tmp_path):
