@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 from zipfile import BadZipFile, ZipFile
 
 from crawler.errors import InputError
-from crawler.fetching.arc import ARC_SUFFIXES
+from crawler.fetching.saved_pages import ARC_SUFFIXES
 from crawler.redact import redact_text
 
 if sys.version_info >= (3, 14):

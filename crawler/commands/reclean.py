@@ -28,7 +28,8 @@ from crawler.commands.base import BlocksieveCommand
 from crawler.config import CLEANING_SETTINGS, command_line_settings
 from crawler.config.names import set_ours
 from crawler.errors import ConfigError, NotStoredError
-from crawler.fetching.replay import WARC_SUFFIXES, open_replay
+from crawler.fetching.replay import open_replay
+from crawler.fetching.saved_pages import WARC_SUFFIXES
 from crawler.reclean import ArchivedBodies, RecleanPlan, StoredBodies, run_reclean, start_reclean
 from crawler.storage.database import read_transaction
 from crawler.storage.queries import expect_site

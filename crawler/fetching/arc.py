@@ -12,7 +12,6 @@ from crawler.fetching.warc import Damage, LostRecord, RecordPlace, WarcRecord
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ARC_SUFFIXES = (".arc", ".arc.gz")
 _SKIPPED_BYTES = 1 << 20
 
 

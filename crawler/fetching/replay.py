@@ -25,7 +25,14 @@ from crawler.context import context_of
 from crawler.errors import EmptySourceError, ReplayError
 from crawler.fetching.answers import HEAD_ROOM, Answer, OtherRequests, Passed, PassedRecord, read_answer, read_answers
 from crawler.fetching.compression import DamagedBodyError, unpack_body
-from crawler.fetching.saved_pages import READ_ERRORS, find_saved_pages, open_regular, read_saved_page
+from crawler.fetching.saved_pages import (
+    READ_ERRORS,
+    WARC_SUFFIXES,
+    SkippedFile,
+    find_saved_pages,
+    open_regular,
+    read_saved_page,
+)
 from crawler.fetching.warc import LostRecordError, MemberMarks, read_record
 from crawler.redact import redact_text
 
@@ -45,8 +52,9 @@ logger = logging.getLogger(__name__)
 
 _SHOWN_CHARS = 200
 
-WARC_SUFFIXES = (".warc", ".warc.gz", ".warc.zst")
-
+_READ_ARCHIVES = (
+    "`scrapy batch PATH --out FOLDER` and `scrapy import FOLDER` read ARC and WACZ files and folders of archives"
+)
 # Without a charset: the server's header is not known, so the page's own bytes decide.
 _FOLDER_HEADERS = (("Content-Type", "text/html"),)
 # These answers, and those from 500 on, are temporary or refer to an earlier answer. They never replace another answer.
@@ -133,7 +141,8 @@ def open_replay(path: Path, max_bytes: int) -> ReplaySource:
     if path.name.lower().endswith(WARC_SUFFIXES):
         return WarcSource(path, max_bytes)
     raise ReplayError(
-        f"REPLAY is {str(path)!r}, neither a folder of saved pages nor a file that ends in {', '.join(WARC_SUFFIXES)}"
+        f"REPLAY is {str(path)!r}, neither a folder of saved pages nor a file that ends in {', '.join(WARC_SUFFIXES)}; "
+        f"{_READ_ARCHIVES}"
     )
 
 
@@ -283,6 +292,11 @@ class FolderSource(ReplaySource):
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         saved = find_saved_pages(folder)
+        if archives := saved.skipped[SkippedFile.ARCHIVE]:
+            raise ReplayError(
+                f"REPLAY is {str(folder)!r}, a folder with archives ({archives:,}), whose pages it does not read: name "
+                f"one WARC file, or {_READ_ARCHIVES}"
+            )
         counts = SourceCounts(len(saved.pages), saved.skipped)
         super().__init__(str(folder), ((url, Capture(path)) for url, path in saved.pages), counts)
         if not self._captures:

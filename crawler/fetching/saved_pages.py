@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
 INDEX_FILE = "index.tsv"
+WARC_SUFFIXES = (".warc", ".warc.gz", ".warc.zst")
+ARC_SUFFIXES = (".arc", ".arc.gz")
+_ARCHIVE_SUFFIXES = (*WARC_SUFFIXES, *ARC_SUFFIXES, ".wacz")
 READ_ERRORS = (OSError, EOFError, zlib.error)
 """The exceptions of reading a saved page."""
 
@@ -46,6 +49,8 @@ class SkippedFile(StrEnum):
     """Why a file of a folder without an index is not a page; counted under this word."""
 
     OTHER_TYPE = "other_type"
+    ARCHIVE = "archive"
+    """A file of many pages."""
     LINK = "link"
     SPECIAL = "special"
     """Not a regular file: a pipe, a socket, a device."""
@@ -104,6 +109,8 @@ def _skip_reason(path: Path) -> SkippedFile | None:
             return SkippedFile.SPECIAL
         if _PAGE_NAME.search(path.name):
             return None
+        if path.name.lower().endswith(_ARCHIVE_SUFFIXES):
+            return SkippedFile.ARCHIVE
         with open_regular(path) as file:
             return None if _begins_like_html(file.read(_SNIFFED_BYTES)) else SkippedFile.OTHER_TYPE
     except OSError:

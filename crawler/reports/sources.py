@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from crawler.errors import CompareError, EmptySourceError
 from crawler.fetching.compression import DamagedBodyError
-from crawler.fetching.replay import WARC_SUFFIXES, ReplayMiss, SourceCounts, WarcSource, open_replay
+from crawler.fetching.replay import ReplayMiss, SourceCounts, WarcSource, open_replay
 from crawler.fetching.response_filter import reject_body, reject_status
-from crawler.fetching.saved_pages import INDEX_FILE, READ_ERRORS, find_saved_pages, read_saved_page
+from crawler.fetching.saved_pages import INDEX_FILE, READ_ERRORS, WARC_SUFFIXES, find_saved_pages, read_saved_page
 from crawler.urls import known_url, site_of, without_credentials
 from crawler.visit import Outcome
 

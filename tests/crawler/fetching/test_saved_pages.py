@@ -75,6 +75,22 @@ def test_other_folders_name_no_host(tmp_path, name):
     assert url.endswith(".invalid/a.html")
 
 
+@pytest.mark.parametrize("name", ["a.warc.gz", "deep/a.wacz", "A.ARC.GZ"])
+def test_archives_in_a_folder_are_not_passed_over(folder, name):
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes(b"")
+    with pytest.raises(ReplayError, match=r"a folder with archives \(1\), .*`scrapy batch PATH"):
+        open_replay(folder, LIMIT)
+
+
+def test_a_wacz_is_refused_with_the_commands_that_read_it(tmp_path):
+    (tmp_path / "a.wacz").write_bytes(b"PK")
+    with pytest.raises(
+        ReplayError, match="`scrapy batch PATH --out FOLDER` and `scrapy import FOLDER` read ARC and WACZ"
+    ):
+        open_replay(tmp_path / "a.wacz", LIMIT)
+
+
 def test_links_pipes_and_what_lies_outside_are_skipped_and_counted(folder, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside")
     (outside / "secret.html").write_text(PAGE)

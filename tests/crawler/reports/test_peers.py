@@ -37,7 +37,7 @@ def test_names_are_separated_by_semicolons():
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(peers.PEERS, "lost", Peer("lost-package", "no_such_module", dict))
-    with pytest.raises(CompareError, match=r"--peers needs lost-package: pip install 'blocksieve\[peers\]'"):
+    with pytest.raises(CompareError, match=r"--peers needs lost-package: pip install lost-package"):
         load_peers("lost")
 
 
