@@ -418,6 +418,7 @@ def _add_request(visits: list[Visit], leased: LeasedRequest, children: list[Requ
             lease_token=leased.lease_token,
             request=leased.record,
             attempts=leased.attempts,
+            is_known=leased.is_known,
             part=number,
             parts=len(visits),
         )

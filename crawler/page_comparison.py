@@ -1,18 +1,83 @@
-"""The comparison of a page's blocks with its earlier visits: each is kept, new, missing, or a repeat of another one."""
+"""The comparison of a page with its earlier visits.
+
+`keep_decisions` comes first: a text that the publisher has not touched is kept or dropped as before. Then
+`compare_blocks` says of each kept block whether it is kept, new, missing, or a repeat of another one.
+"""
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from cleaning.blocks import KEPT, Reason
 from cleaning.fingerprint import NearFingerprints
 from cleaning.terms import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Sequence
 
+    from cleaning.blocks import Decision
     from cleaning.page_fingerprint import FingerprintedBlock
+
+
+# A trained score this far from an even chance is beyond doubt. Measured on 300 pages and on versions of them that lack
+# a tenth of the paragraphs: of the 119 texts of both that are decided otherwise, two remain; where four fifths are
+# missing, 142 of 593. Of these texts, all with scores above .8 are main text, and one in twenty-five below .2.
+_DOUBT = 0.3
+# What dropped these blocks is not a matter of their scores.
+_CERTAIN_REASONS = frozenset({Reason.HIDDEN, Reason.EMPTY, Reason.TRUNCATED, Reason.PAGE_DUPLICATE, Reason.TAUGHT})
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierDecisions:
+    """What the last visit to a page decided: the texts that it kept, and whether it saw the same bytes.
+
+    `read_texts` returns all texts that the page had then, also the dropped ones; it is called only if it matters.
+    """
+
+    kept: Counter[str]
+    same_bytes: bool
+    read_texts: Callable[[], Collection[str]]
+
+
+def keep_decisions(
+    decisions: Sequence[Decision], earlier: EarlierDecisions, taught: Container[int]
+) -> tuple[Decision, ...]:
+    """Return the decisions of a visit, with those of the earlier one about the texts that both saw.
+
+    Scores are probabilities, unless the bytes are the same. A decision stays unless the score now is beyond doubt, or
+    its block is hidden, repeated or decided by the site's model (positions in `taught`). The same bytes leave no doubt.
+    """
+    left = Counter(earlier.kept)
+    turned: dict[int, Reason] = {}
+    dropped, added = [], []
+    for number, decision in enumerate(decisions):
+        if not decision.kept:
+            dropped.append(number)
+        elif left[decision.block.text]:
+            left[decision.block.text] -= 1
+        else:
+            added.append(number)
+    for number in dropped:
+        decision = decisions[number]
+        is_open = decision.reason not in _CERTAIN_REASONS and decision.block.position not in taught
+        if left[decision.block.text] and is_open and (earlier.same_bytes or decision.score > 0.5 - _DOUBT):
+            left[decision.block.text] -= 1
+            turned[number] = KEPT
+    doubtful = [
+        number
+        for number in added
+        if decisions[number].block.position not in taught
+        and (earlier.same_bytes or decisions[number].score < 0.5 + _DOUBT)
+    ]
+    if doubtful:
+        texts = earlier.read_texts()
+        turned |= {number: Reason.LOW_SCORE for number in doubtful if decisions[number].block.text in texts}
+    return tuple(
+        replace(decision, reason=turned[number]) if number in turned else decision
+        for number, decision in enumerate(decisions)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,36 +123,48 @@ class KeptBlock:
 
 @dataclass(frozen=True, slots=True)
 class PageComparison:
-    """A visit compared with the earlier ones: each candidate is kept or new, each earlier row kept or missing."""
+    """A visit compared with the earlier ones: each candidate is kept or new, each earlier row kept or missing.
+
+    With `lost_text`, the page no longer shows the text of a missing row, not even in a block that was dropped.
+    """
 
     kept: tuple[KeptBlock, ...]
     new: tuple[FingerprintedBlock, ...]
     missing: tuple[EarlierRow, ...]
     changed: bool
+    lost_text: bool = False
 
 
 def compare_blocks(
-    candidates: Sequence[FingerprintedBlock], earlier: Sequence[EarlierRow], max_distance: int
+    candidates: Sequence[FingerprintedBlock],
+    earlier: Sequence[EarlierRow],
+    max_distance: int,
+    page_texts: Callable[[], Container[str]] = frozenset,
 ) -> PageComparison:
     """Compare a visit's candidates with the page's earlier rows; each row matches at most one candidate.
 
     Texts with the same terms match. Rows that are gone may match and come back, but are not missing again. New
     candidates within `max_distance` bits of a kept block repeat it, even where they stand above it. The page has
-    changed if the digests of its blocks, in reading order, have.
+    changed if the digests of its blocks, in reading order, have; a missing block does not count if its text is still
+    one of the `page_texts`, all texts that the page shows.
     """
     if not earlier:
         return PageComparison((), tuple(candidates), (), changed=bool(candidates))
     kept = _match_rows(candidates, earlier, max_distance)
     positions = {kept_block.position for kept_block in kept}
     used = {_row_identity(kept_block.earlier) for kept_block in kept}
-    live = [row for row in earlier if not row.gone]
-    live_digests = [row.digest for row in sorted(live, key=lambda row: row.position)]
+    live = sorted((row for row in earlier if not row.gone), key=lambda row: row.position)
+    missing = tuple(row for row in live if _row_identity(row) not in used)
+    texts = page_texts() if missing else frozenset()
+    dropped = {_row_identity(row) for row in missing if row.text in texts}
+    live_digests = [row.digest for row in live if _row_identity(row) not in dropped]
     new = [candidate for candidate in candidates if candidate.position not in positions]
     return PageComparison(
         kept=tuple(kept),
         new=tuple(_repeat_kept_blocks(new, kept, max_distance)),
-        missing=tuple(row for row in live if _row_identity(row) not in used),
+        missing=missing,
         changed=[candidate.digest for candidate in candidates] != live_digests,
+        lost_text=len(dropped) < len(missing),
     )
 
 

@@ -381,7 +381,8 @@ class Visit:
     text; `walled` has the earlier visits that this one shows to have met the same wall.
 
     The remaining fields are set if the database holds the frontier. `lease_token` proves the lease of `request`, which
-    had failed `attempts` times before; `requests` are the children, stored together with the visit. A callback that
+    had failed `attempts` times before; `is_known` says that a page is stored at its address, or where that leads to;
+    `requests` are the children, stored together with the visit. A callback that
     yields several pages gives several visits: each is one `part` of `parts`, and the last one ends the request.
     """
 
@@ -403,6 +404,7 @@ class Visit:
     lease_token: LeaseToken | None = None
     request: RequestRecord | None = None
     attempts: int = 0
+    is_known: bool = True
     requests: tuple[RequestRecord, ...] = ()
     part: int = 1
     parts: int = 1

@@ -96,6 +96,10 @@ class CleanPage:  # noqa: PLW1641 — a frozen dataclass has a hash
             return TextSource.NOSCRIPT
         return self.embedded
 
+    def texts(self) -> frozenset[str]:
+        """Return all texts of the page, those kept and those dropped."""
+        return frozenset([decision.block.text for decision in self.decisions])
+
     @property
     def title(self) -> str | None:
         return self.metadata.title

@@ -20,7 +20,7 @@ from crawler.errors import StoreError
 from crawler.storage import requests
 from crawler.storage.crawls import mark_active, mark_seeded
 from crawler.storage.database import check_damage
-from crawler.storage.pages import PageAbsence, find_validators, is_repeatable, keys_not_due, target_key
+from crawler.storage.pages import PageAbsence, find_validators, is_repeatable, keys_not_due, mark_known, target_key
 from crawler.storage.requests import LeaseOptions, lease_requests, queue_status
 from crawler.storage.tables import request
 
@@ -157,7 +157,7 @@ def _lease_batch(
         max_pause_seconds=worker.max_pause_seconds,
         expire=expire,
     )
-    leased = lease_requests(connection, worker.crawl_id, options)
+    leased = mark_known(connection, lease_requests(connection, worker.crawl_id, options))
     status = None
     if len(leased) < capacity:
         status = queue_status(connection, worker.crawl_id, now, worker.lease_id, worker.max_pause_seconds)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from xxhash import xxh64_intdigest
+
 from cleaning import METHODS, Options, PageError, ParseWarning, clean
 from cleaning.blocks import kept_decisions
-from cleaning.clean import TreeSource
+from cleaning.clean import TreeSource, text_page
 from cleaning.teaching import load_site_model
 from crawler.config import config_of
 from crawler.config.profiles import PROFILES
@@ -17,12 +20,16 @@ from crawler.context import context_of
 from crawler.errors import SetupError, StoreError, TimeLimitError, WorkerTimeoutError
 from crawler.fetching.response_filter import EMPTY_PAGE
 from crawler.monitoring.exit_status import FinishReason
+from crawler.page_comparison import EarlierDecisions, keep_decisions
 from crawler.processing.store_thread import SpiderCloser
 from crawler.storage.boilerplate import read_template
+from crawler.storage.headlines import own_version
+from crawler.storage.pages import UNREADABLE, decompress
+from crawler.storage.queries import read_last_reading
 from crawler.teaching.records import read_site_model
 from crawler.teaching.site_models import read_model_file
 from crawler.time_limit import time_limit
-from crawler.urls import site_of
+from crawler.urls import known_url, site_of, url_key
 from crawler.visit import (
     OUTCOME_BY_FAULT,
     CleanedPage,
@@ -35,7 +42,7 @@ from crawler.visit import (
     kept_positions,
 )
 from crawler.workers.pool import WorkerPool
-from crawler.workers.tasks import CleanTask, PageToClean, load_models, load_stemmer
+from crawler.workers.tasks import CleanTask, PageToClean, load_models, load_stemmer, parse_again
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,6 +56,7 @@ if TYPE_CHECKING:
     from cleaning.page_fingerprint import Fingerprinter, PageFingerprint
     from crawler.processing.store_thread import StoreThread
     from crawler.storage.boilerplate import SiteTemplate
+    from crawler.storage.queries import LastReading
     from crawler.workers.tasks import SentPage
 
 logger = logging.getLogger(__name__)
@@ -67,6 +75,7 @@ class CleanStep:
         self, crawler: Crawler, method: str, options: Mapping[str, Any], pool: WorkerPool[SentPage] | None = None
     ) -> None:
         assert crawler.stats
+        self._crawler = crawler
         self._templates = context_of(crawler).templates = SiteTemplates(crawler)
         self._site_models = SiteModels(crawler)
         self._stats = crawler.stats
@@ -77,6 +86,7 @@ class CleanStep:
         config = config_of(crawler)
         self._seconds = config.cleaning_seconds
         self._wants_structure = config.structure
+        self._options_hash = config.options_hash
         # A profile cleans all pages in one way.
         self._one_method = config.profile in PROFILES
 
@@ -101,7 +111,7 @@ class CleanStep:
         if not isinstance(visit.page, FetchedPage):
             return visit
         try:
-            page = await self._clean(visit.page)
+            page = await self._keep_decisions(visit, await self._clean(visit.page))
         except PageError as error:
             return self._fail(visit, OUTCOME_BY_FAULT[error.cause], str(error))
         except (TimeLimitError, WorkerTimeoutError) as error:
@@ -163,6 +173,30 @@ class CleanStep:
         cleaned = replace(sent.cleaned, source=sent.structure)
         return CleanedPage(page, cleaned, sent.fingerprinted, sent.structure)
 
+    async def _keep_decisions(self, visit: Visit, page: CleanedPage) -> CleanedPage:
+        """Return the page with the decisions of its last visit about texts that its publisher has not touched.
+
+        Another method, other options and another version decide anew, and so do methods whose scores are no
+        probabilities, unless the page has the same bytes.
+        """
+        cleaned, canonical = page.cleaned, page.cleaned.metadata.canonical
+        is_restated = canonical is not None and url_key(page.fetched.url, canonical) != url_key(page.fetched.url)
+        if not (visit.is_known or is_restated):
+            return page
+        addresses = [page.fetched.url, *([canonical] if canonical and is_restated else [])]
+        last = await _read_of_site(self._crawler, partial(read_last_reading, addresses=addresses))
+        if last is None or (last.method, last.options_hash) != (cleaned.method, self._options_hash):
+            return page
+        same_bytes = last.body_hash == xxh64_intdigest(page.fetched.body)
+        has_probabilities = METHODS[cleaned.method].decide_taught is not None
+        if last.version not in {None, own_version()} or not (same_bytes or has_probabilities):
+            return page
+        read_texts = cleaned.texts if same_bytes else partial(_read_texts, last, Options.read(dict(self._options)))
+        earlier = EarlierDecisions(Counter(last.texts), same_bytes, read_texts)
+        with time_limit(self._seconds):
+            decisions = keep_decisions(cleaned.decisions, earlier, cleaned.taught)
+        return replace(page, cleaned=replace(cleaned, decisions=decisions))
+
     def _clean_here(self, page: FetchedPage, tree: Page, method: str, site_model: str | None) -> CleanedPage:
         """Return the cleaned page. Raises TimeLimitError, and PageError as `clean` does."""
         with time_limit(self._seconds):
@@ -179,6 +213,18 @@ class CleanStep:
         self._stats.inc_value(f"visit/{Outcome.PAGE}", -1)
         self._stats.inc_value(f"visit/{outcome}")
         return replace(visit, outcome=outcome, error=error, page=None)
+
+
+def _read_texts(last: LastReading, options: Options) -> frozenset[str]:
+    """Return all texts of a page at its last visit; none if its HTML was not kept or cannot be read."""
+    if last.html is None:
+        return frozenset()
+    try:
+        stored = parse_again(PageToClean.from_stored(decompress(last.html), known_url(last.url), last.encoding))
+        leaves = METHODS[last.method].segment(text_page(stored), options)
+    except (PageError, UNREADABLE):
+        return frozenset()
+    return frozenset([leaf.block.text for leaf in leaves])
 
 
 class SiteTemplates:

@@ -28,7 +28,7 @@ from crawler.storage.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Table, Update
@@ -118,11 +118,16 @@ class BlockWriter:
         self._index = index
         self._rules = rules
 
-    def compare(self, candidates: Sequence[FingerprintedBlock], earlier: Sequence[EarlierRow]) -> PageComparison:
+    def compare(
+        self,
+        candidates: Sequence[FingerprintedBlock],
+        earlier: Sequence[EarlierRow],
+        page_texts: Callable[[], Container[str]] = frozenset,
+    ) -> PageComparison:
         """Compare a visit with the page's earlier rows by the rules: with scope `off` no candidate repeats another."""
         if self._rules.scope == "off":
             candidates = [replace(candidate, repeats=None, distance=0) for candidate in candidates]
-        return compare_blocks(candidates, earlier, self._rules.max_distance)
+        return compare_blocks(candidates, earlier, self._rules.max_distance, page_texts)
 
     def write(
         self, connection: Connection, visited: VisitedPage, comparison: PageComparison, tokens: TokenWriter

@@ -114,6 +114,7 @@ _FIND_PAGE = (
         page.c.page_fingerprint,
         page.c.lastmod,
         page.c.method,
+        page.c.options_hash,
         page.c.html.is_not(None).label("has_html"),
         page.c.spider.is_not(None).label("has_origin"),
         page.c.retired_at.is_not(None).label("retired"),
@@ -133,6 +134,9 @@ _NO_ORIGIN: dict[str, Any] = dict.fromkeys(
     ("spider", "arguments", "callback", "cb_kwargs", "headers", "meta", "settings")
 )
 _STORED_PAGES = select(page.c.url_key).where(page.c.url_key.in_(bindparam("keys", expanding=True)))
+_KNOWN_KEYS = _STORED_PAGES.union(
+    select(address.c.url_key).where(address.c.url_key.in_(bindparam("keys", expanding=True)))
+)
 _REVISITED_PAGES = select(
     page.c.url_key,
     page.c.url,
@@ -272,6 +276,7 @@ class StoredPage:
     url: str
     site: str
     body_hash: int
+    options_hash: int | None
     fingerprint: int | None
     lastmod: str | None  # from a sitemap, since the last visit
     has_html: bool
@@ -286,6 +291,18 @@ class StoredPage:
     @property
     def method(self) -> str:
         return self.metadata.method
+
+    def has_bytes_of(self, record: PageRecord) -> bool:
+        """Return True if a visit found the same bytes; False for a retired page, which was not there meanwhile."""
+        return not self.retired and self.body_hash == record.columns["body_hash"]
+
+    def is_read_like(self, record: PageRecord) -> bool:
+        """Return True unless another method, other options, or another version of Blocksieve read the page now."""
+        versions = {record.names.version}
+        if self.metadata.names is not None:
+            versions.add(self.metadata.names.version)
+        reader = (record.columns["method"], record.columns["options_hash"])
+        return (self.method, self.options_hash) == reader and len(versions - {None}) <= 1
 
     @property
     def earlier_visits(self) -> EarlierVisits:
@@ -377,6 +394,7 @@ def find_page(connection: Connection, key: str) -> StoredPage | None:
         url=row.url,
         site=row.site,
         body_hash=row.body_hash,
+        options_hash=row.options_hash,
         fingerprint=row.page_fingerprint,
         lastmod=row.lastmod,
         has_html=bool(row.has_html),
@@ -614,6 +632,14 @@ def find_validators(
         for leased_request, row in pairs
         if row is not None and _can_reuse(row, leased_request.record, policy)
     }
+
+
+def mark_known(connection: Connection, leased: Sequence[LeasedRequest]) -> list[LeasedRequest]:
+    """Return the requests, with those marked whose addresses are those of stored pages, or lead to one."""
+    if not leased:
+        return []
+    known = set(connection.scalars(_KNOWN_KEYS, {"keys": [target_key(request.record) for request in leased]}))
+    return [replace(request, is_known=target_key(request.record) in known) for request in leased]
 
 
 def _can_reuse(row: Row[Any], record: RequestRecord, policy: ReadPolicy) -> bool:

@@ -20,6 +20,7 @@ from crawler.storage.tables import (
     block,
     crawl,
     document_frequency,
+    headline,
     near_duplicate_page,
     page,
     page_structure,
@@ -380,6 +381,33 @@ def _contents(connection: Connection, page_row: Any) -> PageContents:
 
 
 @dataclass(frozen=True, slots=True)
+class LastReading:
+    """How the last visit to a page read it, and the texts that it kept.
+
+    `html` is compressed, None if it was not kept. `version` is that of Blocksieve, None if it is not known.
+    """
+
+    url: str
+    method: str
+    options_hash: int | None
+    version: str | None
+    body_hash: int
+    encoding: str | None
+    html: bytes | None
+    texts: tuple[str, ...]
+
+
+def read_last_reading(connection: Connection, addresses: Iterable[str]) -> LastReading | None:
+    """Return how the page at the first of these addresses was read last; None if there is none, or it is retired."""
+    for url in addresses:
+        row = connection.execute(at_address(_READ_PAGES, url).limit(1)).first()
+        if row is not None:
+            values = row._asdict()
+            return LastReading(texts=tuple(_shown_texts(connection, values.pop("id"))), **values)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredBlock:
     """A kept text of a page, with boilerplate, as cleaning found it."""
 
@@ -497,6 +525,20 @@ _PAGE_COLUMNS = select(
     page.c.visits,
     page.c.retired_at,
     page.c.html,
+)
+_READ_PAGES = (
+    select(
+        page.c.id,
+        page.c.url,
+        page.c.method,
+        page.c.options_hash,
+        headline.c.version,
+        page.c.body_hash,
+        page.c.encoding,
+        page.c.html,
+    )
+    .select_from(page.outerjoin(headline))
+    .where(page.c.retired_at.is_(None))
 )
 _ORIGINAL_PAGE = (
     select(page.c.url, near_duplicate_page.c.distance)

@@ -658,13 +658,17 @@ class LeaseOptions:
 
 @dataclass(frozen=True, slots=True)
 class LeasedRequest:
-    """A request that this worker has leased; it must not be sent before `start_at`, and not unmarked if `was_lost`."""
+    """A request that this worker has leased; it must not be sent before `start_at`, and not unmarked if `was_lost`.
+
+    `is_known` says that its address is that of a stored page, or leads to one.
+    """
 
     lease_token: LeaseToken
     record: RequestRecord
     attempts: int
     start_at: datetime
     was_lost: bool = False
+    is_known: bool = False
 
     def child(self, number: int) -> str:
         """Return a suffix that tells a child of this request from equal ones; it is the same at each attempt."""

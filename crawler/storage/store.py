@@ -344,11 +344,24 @@ class Store:
         stored = placed.stored
         renamed: list[str] = []
         earlier = read_earlier(connection, stored.page_id) if stored else []
-        # 5. Compare the visit's blocks with them.
-        comparison = self._blocks.compare(record.page.blocks, earlier)
+        # 5. Compare the visit's blocks with them. Nobody has changed a page whose bytes are the same. If it is read in
+        # another way now, only a text that it has lost is a change for sure.
+        comparison = self._blocks.compare(record.page.blocks, earlier, record.page.cleaned.texts)
         if visit.few_words and stored is not None and _hides(stored, comparison, earlier):
             lifecycle.record_absence(PageAbsence(record.key, stored.url, visit.at))
             return SavedVisit(visit.url, PageState.WALLED, stored.page_id)
+        was_active = stored is not None and not stored.retired and stored.site == record.site
+        texts = BoilerplateChange.of(record.site, earlier if was_active else None, record.page.blocks)
+        same_bytes = stored is not None and stored.has_bytes_of(record)
+        is_read_like = stored is None or stored.is_read_like(record)
+        if same_bytes or not (is_read_like or comparison.lost_text):
+            comparison = replace(comparison, changed=False)
+        as_before = 0
+        if same_bytes and is_read_like and was_active and record.page.cleaned.fits_site is None:
+            # At another address of the page the method may decide otherwise: what is stored stays.
+            as_before = len(comparison.new)
+            comparison = replace(comparison, new=(), missing=())
+            texts = BoilerplateChange(record.site, 0, frozenset(), frozenset())
         # 6. Insert or update the page.
         if stored is None:
             page_id = batch.new_pages.get(record.key) or pages.add_page(connection, record, keep_html=self._keep_html)
@@ -360,23 +373,23 @@ class Store:
                 addresses.change_site(stored, record.site, earlier)
             before = self._near_duplicates.state(connection, page_id, record.site, stored.fingerprint)
             batch.change_log.touch_page(page_id)
-            renamed = batch.update_names(stored, record)
+            renamed = batch.update_names(stored, record, same_bytes=same_bytes)
             if placed.was_elsewhere:
                 # The page's own text takes the place of a variant's: its publisher has changed nothing.
                 comparison, renamed = replace(comparison, changed=False), []
             lifecycle.add_sitemap_evidence(stored, changed=comparison.changed or bool(renamed))
             pages.update_page(connection, stored, record, changed=comparison.changed, keep_html=self._keep_html)
         batch.structures.put(page_id, record.page.structure, replaces=stored is not None and stored.has_structure)
-        was_active = stored is not None and not stored.retired and stored.site == record.site
         content = _PageContent(
             VisitedPage(page_id, record.site, visit.at, batch.change_log.sequence),
             comparison,
             before,
             record.page.fingerprint,
-            BoilerplateChange.of(record.site, earlier if was_active else None, record.page.blocks),
+            texts,
         )
         state = PageState.NEW if stored is None else _page_state(comparison, renamed=bool(renamed))
-        saved = SavedVisit(visit.url, state, page_id, other_method=pages.other_method(stored, record))
+        other_method = pages.other_method(stored, record)
+        saved = SavedVisit(visit.url, state, page_id, refreshed=as_before, other_method=other_method)
         if (kind := _event_kind(saved, stored)) is not None:
             headline = not HEADLINE_NAMES.isdisjoint(renamed)
             batch.events.add(PageEvent(visit.at, page_id, record.site, kind, headline))
@@ -604,10 +617,11 @@ class _Batch:
             self.names.put(page_id, record.names)
         self.tokens.put_title(page_id, record.title_texts, replaces=False)
 
-    def update_names(self, stored: StoredPage, record: PageRecord) -> list[str]:
+    def update_names(self, stored: StoredPage, record: PageRecord, *, same_bytes: bool) -> list[str]:
         """Record the names of a stored page; return which of them, of author and date its publisher has changed.
 
-        The re-crawl schedule does not count such changes: the text is the same. Empty if they change at most visits.
+        The re-crawl schedule does not count such changes: the text is the same. Empty if they change at most visits,
+        and for the `same_bytes`: then a feed or listing names the page in another way than the one before.
         """
         page_id, before, now = stored.page_id, stored.metadata, record.metadata
         if stored.description != record.description:
@@ -617,7 +631,7 @@ class _Batch:
             self.tokens.put_title(page_id, record.title_texts, replaces=True)
             self.change_log.restructure_page(page_id)
         differences = list(before.differences(now))
-        if not differences:
+        if same_bytes or not differences:
             return []
         visits = stored.earlier_visits
         counts = record_former(self.connection, page_id, before, differences, visits, record.visit_time)
@@ -680,7 +694,7 @@ def _with_counts(
     return replace(
         saved,
         stored=len(comparison.new) - dropped - len(new_sightings),
-        refreshed=len(comparison.kept),
+        refreshed=saved.refreshed + len(comparison.kept),
         revived=sum(kept_block.earlier.gone for kept_block in comparison.kept),
         exact=exact,
         near=len(new_sightings) - exact,

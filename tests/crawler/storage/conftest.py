@@ -26,7 +26,7 @@ def make_visit(url, *blocks, day=0, body=None, stated=None, fingerprint=None, **
     candidates = tuple(
         make_candidate(position, block) if isinstance(block, str) else block for position, block in enumerate(blocks)
     )
-    body = repr(blocks).encode() if body is None else body
+    body = repr((blocks, stated, metadata)).encode() if body is None else body
     return Visit(
         url,
         START + timedelta(days=day),
