@@ -357,7 +357,8 @@ class Store:
         if same_bytes or not (is_read_like or comparison.lost_text):
             comparison = replace(comparison, changed=False)
         as_before = 0
-        if same_bytes and is_read_like and was_active and record.page.cleaned.fits_site is None:
+        returns = any(kept_block.earlier.gone for kept_block in comparison.kept)
+        if same_bytes and is_read_like and was_active and not returns and record.page.cleaned.fits_site is None:
             # At another address of the page the method may decide otherwise: what is stored stays.
             as_before = len(comparison.new)
             comparison = replace(comparison, new=(), missing=())
