@@ -362,7 +362,7 @@ class Store:
             # At another address of the page the method may decide otherwise: what is stored stays.
             as_before = len(comparison.new)
             comparison = replace(comparison, new=(), missing=())
-            texts = BoilerplateChange(record.site, 0, frozenset(), frozenset())
+            texts = replace(texts, gained=frozenset(), lost=frozenset())
         # 6. Insert or update the page.
         if stored is None:
             page_id = batch.new_pages.get(record.key) or pages.add_page(connection, record, keep_html=self._keep_html)
