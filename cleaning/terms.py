@@ -94,17 +94,20 @@ _EMOJI = "\u2190-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 _JOINERS = "\u034f\u200c\u200d"
 _DIRECTIONS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _TAGS = "\U000e0000-\U000e007f"  # they spell the region of a flag behind a black flag, and nothing elsewhere
-_MAYBE_INVISIBLE_RUN = re.compile(f"{MAYBE_INVISIBLE.pattern}+")
-# Finds nothing outside of such a run.
-_INVISIBLE_HERE = re.compile(
-    # Soft hyphens, word joiners, signs of formulas, byte order marks, anchors of objects.
-    "[\u00ad\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffc]"
-    f"|\u200b(?![{_BETWEEN_WORDS}])|(?<![{_BETWEEN_WORDS}])\u200b"
-    f"|(?<![{_JOINED}])(?!(?<=[{_EMOJI}\ufe0f])\u200d[{_EMOJI}])[{_JOINERS}](?![{_JOINED}])"
-    f"|[{_JOINERS}](?=[{_JOINERS}])|\u200c(?=\\s|\\Z)|(?:(?<=\\s)|\\A)\u200c"
-    f"|(?<![\U0001f3f4{_TAGS}])[{_TAGS}]+"
-    "|(?P<icons>[\ue000-\uf8ff\U000f0000-\U0010ffff]+)"
+# Soft hyphens, word joiners, signs of formulas, byte order marks, anchors of objects.
+_NEVER_SHOWN = "\u00ad\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffc"
+# It begins with the characters themselves, so that the search passes over all others; what stands before them follows.
+_ERASED = re.compile(
+    f"[{_NEVER_SHOWN}\u200b{_JOINERS}](?:(?<=[{_NEVER_SHOWN}])"
+    f"|(?<=\u200b)(?:(?![{_BETWEEN_WORDS}])|(?<![{_BETWEEN_WORDS}].))"
+    f"|(?<=[{_JOINERS}])(?:(?=[{_JOINERS}])"
+    f"|(?<![{_JOINED}].)(?!(?<=[{_EMOJI}\ufe0f]\u200d)[{_EMOJI}])(?![{_JOINED}]))"
+    "|(?<=\u200c)(?=\\s|\\Z)|(?<=\\s\u200c)|(?<=\\A\u200c))",
+    re.DOTALL,
 )
+_TAG = re.compile(f"[{_TAGS}]")
+_FLAG_OR_TAGS = re.compile(f"\U0001f3f4?[{_TAGS}]+")
+_ICONS = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]+")
 _DIRECTION = re.compile(f"[{_DIRECTIONS}]")
 _RIGHT_TO_LEFT_LETTER = re.compile(f"[{_RIGHT_TO_LEFT}]")
 _IDEOGRAPHS = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]{2}")
@@ -127,33 +130,23 @@ def visible_parts(parts: Sequence[str]) -> list[str]:
     whole = "".join(parts)
     edges = set(accumulate(map(len, parts), initial=0))
 
-    def erased(match: re.Match[str]) -> str:
+    def without_icons(match: re.Match[str]) -> str:
         start, end = match.span()
         around = whole[max(start - 1, 0) : start] + whole[end : end + 1]
-        size = end - start
-        if match["icons"] is None or len(around) < 2:  # noqa: PLR2004 — a sign on either side
-            return "\0" * size
         if _IDEOGRAPHS.fullmatch(around) and start not in edges and end not in edges:
             return match[0]
         # An icon keeps the words at its sides apart.
-        return " " + "\0" * (size - 1) if around.isalnum() else "\0" * size
+        is_between_words = len(around) > 1 and around.isalnum()
+        return (" " if is_between_words else "\0") + "\0" * (end - start - 1)
 
-    text = _MAYBE_INVISIBLE_RUN.sub(lambda run: _erase(whole, run, erased), whole)
+    text = _ERASED.sub("\0", whole)
+    if _TAG.search(text):
+        text = _FLAG_OR_TAGS.sub(lambda run: run[0] if run[0][0] == "\U0001f3f4" else "\0" * len(run[0]), text)
+    text = _ICONS.sub(without_icons, text)
     if _DIRECTION.search(text) and _RIGHT_TO_LEFT_LETTER.search(text) is None:
         text = _DIRECTION.sub("\0", text)
     ends = list(accumulate(map(len, parts)))
     return [text[end - len(part) : end].replace("\0", "") for part, end in zip(parts, ends, strict=True)]
-
-
-def _erase(text: str, run: re.Match[str], erased: Callable[[re.Match[str]], str]) -> str:
-    """Return a run of characters that may be invisible, with each match of _INVISIBLE_HERE replaced."""
-    pieces: list[str] = []
-    place, end = run.span()
-    while place < end:
-        match = _INVISIBLE_HERE.match(text, place)
-        pieces.append(text[place] if match is None else erased(match))
-        place = place + 1 if match is None else match.end()
-    return "".join(pieces)
 
 
 def bare(text: str) -> str:

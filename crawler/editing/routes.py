@@ -82,7 +82,7 @@ class Editor:
 
     async def _show_page(self, request: Request) -> Response:
         page_id = read_question(request, PageQuestion).page
-        form = await self._answering.run(lambda: self._read_form(page_id))
+        form = await self._answering.run(lambda: self._read_form(page_id), cleans=True)
         return self._page(request, "correct_page.html.j2", form=form)
 
     async def _store_page(self, request: Request) -> Response:
@@ -102,7 +102,7 @@ class Editor:
                 records.save_correction(connection, replace(page, reader=reader))
             return form.site
 
-        site = await self._answering.run(store)
+        site = await self._answering.run(store, cleans=True)
         return RedirectResponse(f"/edit/sites/{site}", HTTPStatus.SEE_OTHER)
 
     @staticmethod

@@ -47,12 +47,21 @@ Endpoint = Callable[["Request"], Awaitable[Response]]
 
 _THREADS = 4
 """Answers that are made at the same time; further requests wait."""
+_CLEANING_WAITING_MAX = 8
+"""Requests that wait for the one thread that cleans stored pages. The largest pages take seconds and 300 MB each."""
 _YEAR = "public, max-age=31536000, immutable"
+
+
+class BusyError(CrawlerError):
+    """Too many requests wait for stored pages to be cleaned."""
+
+
 _STATUS_OF_ERRORS: dict[type[Exception], HTTPStatus] = {
     ValidationError: HTTPStatus.BAD_REQUEST,
     NotStoredError: HTTPStatus.NOT_FOUND,
     QueryError: HTTPStatus.BAD_REQUEST,
     StoreError: HTTPStatus.SERVICE_UNAVAILABLE,
+    BusyError: HTTPStatus.SERVICE_UNAVAILABLE,
     CrawlerError: HTTPStatus.UNPROCESSABLE_ENTITY,
 }
 
@@ -66,15 +75,30 @@ class Answering:
     config: Config
     views: list[View] = field(default_factory=make_views)
     threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_THREADS))
+    cleaning: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
+    cleaning_requests: int = 0
 
     def read(self, work: Callable[[DatabaseSnapshot], _Result]) -> _Result:
         """Return the result of the work on one state of the database."""
         with read_transaction(self.engine) as connection:
             return work(DatabaseSnapshot(connection, datetime.now(UTC), self.config, self.settings))
 
-    async def run(self, work: Callable[[], _Result]) -> _Result:
-        """Run the work in one of the threads."""
-        return await to_thread.run_sync(work, limiter=self.threads, abandon_on_cancel=True)
+    async def run(self, work: Callable[[], _Result], *, cleans: bool = False) -> _Result:
+        """Run the work in one of the threads; if it `cleans` stored pages, in the one for that.
+
+        Raises BusyError if too many requests wait for the latter.
+        """
+        if not cleans:
+            return await to_thread.run_sync(work, limiter=self.threads, abandon_on_cancel=True)
+        if self.cleaning_requests > _CLEANING_WAITING_MAX:
+            raise BusyError(
+                f"{self.cleaning_requests} requests for the originals of pages wait already: try again in a minute"
+            )
+        self.cleaning_requests += 1
+        try:
+            return await to_thread.run_sync(work, limiter=self.cleaning, abandon_on_cancel=True)
+        finally:
+            self.cleaning_requests -= 1
 
 
 def make_app(engine: Engine, settings: BaseSettings, access: Access, editing: Editing | None = None) -> ASGIApp:
@@ -121,7 +145,7 @@ def _as_page(answering: Answering, renderer: Renderer, view: View) -> Endpoint:
                 request, view, question, answering.read(lambda snapshot: view.read(snapshot, question))
             )
 
-        return Response(await answering.run(work), media_type="text/html")
+        return Response(await answering.run(work, cleans=question.cleans), media_type="text/html")
 
     return answer
 
@@ -134,7 +158,7 @@ def _as_json(answering: Answering, view: View) -> Endpoint:
             record = answering.read(lambda snapshot: view.read(snapshot, question))
             return json.encode(record), getattr(record, "problem", None) is not None
 
-        body, is_malformed = await answering.run(work)
+        body, is_malformed = await answering.run(work, cleans=question.cleans)
         status = HTTPStatus.BAD_REQUEST if is_malformed else HTTPStatus.OK
         return Response(body, status, media_type="application/json")
 
@@ -144,7 +168,11 @@ def _as_json(answering: Answering, view: View) -> Endpoint:
 def _original(answering: Answering) -> Endpoint:
     async def answer(request: Request) -> Response:
         question = read_question(request, OriginalQuestion)
-        document = await answering.run(lambda: answering.read(lambda snapshot: render_original(snapshot, question)))
+
+        def work() -> str:
+            return answering.read(lambda snapshot: render_original(snapshot, question))
+
+        document = await answering.run(work, cleans=question.cleans)
         return Response(document, media_type="text/html", headers={"Content-Security-Policy": FRAME_POLICY})
 
     return answer

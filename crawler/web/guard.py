@@ -1,8 +1,8 @@
 """The rights of visitors and of answers in a browser: the host of a request, the token, and the headers of safety.
 
 A page of another site cannot read an answer: a name that it points at this address is not among the hosts, and the
-headers forbid frames and foreign scripts. Texts of crawled pages are inert before they come here; the policy is the
-second wall.
+headers forbid frames and foreign scripts. Nor can it make the server work: what is no navigation is refused. Texts of
+crawled pages are inert before they come here; the policy is the second wall.
 """
 
 from __future__ import annotations
@@ -164,8 +164,8 @@ class Guard:
         if not self._access.knows(headers.get("host", "")):
             name = headers.get("host", "")[:100]
             return PlainTextResponse(f"this server is not {name!r}; start it with --host NAME", 421)
-        if changes and not _is_of_own_page(headers):
-            return PlainTextResponse("only a form of this server's own pages may change something", 403)
+        if _is_part_of_other_page(headers) or (changes and not _is_of_own_page(headers)):
+            return PlainTextResponse("a page of another site may lead here, but not load or change anything here", 403)
         if (token := _token_in(scope)) is not None and self._access.token is not None:
             return self._enter(scope, token)
         if not (self._opens_feed(scope) or self._access.admits(headers)):
@@ -201,6 +201,13 @@ def _is_of_own_page(headers: Headers) -> bool:
         return False
     scheme, _, host = headers.get("origin", "").partition("://")
     return scheme in {"http", "https"} and host.lower() == headers.get("host", "").lower()
+
+
+def _is_part_of_other_page(headers: Headers) -> bool:
+    """Return True if a browser asks for something that a page of another origin embeds, fetches or loads in advance."""
+    if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
+        return False
+    return headers.get("sec-fetch-mode") != "navigate" or headers.get("sec-fetch-dest") != "document"
 
 
 def is_loopback(host: str) -> bool:

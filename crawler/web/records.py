@@ -28,6 +28,11 @@ class Record(Struct, frozen=True):
 class Question(Struct, frozen=True, forbid_unknown_fields=True):
     """The parameters of an address."""
 
+    @property
+    def cleans(self) -> bool:
+        """True if stored pages are cleaned for the answer, which may take seconds."""
+        return False
+
 
 class Nothing(Question, frozen=True):
     """No parameters."""
@@ -566,6 +571,18 @@ class OriginalTabQuestion(PageQuestion, frozen=True):
 
     find: Annotated[str, Meta(max_length=2_000, description="a sentence that is missing, as the page shows it")] = ""
 
+    @property
+    def cleans(self) -> bool:
+        return bool(self.find.strip())
+
+
+class MetadataQuestion(PageQuestion, frozen=True):
+    """One page, whose HTML says more of it than the database."""
+
+    @property
+    def cleans(self) -> bool:
+        return True
+
 
 class FoundBlock(Record, frozen=True):
     """A block that has a text: its decision, and what else is known of it.
@@ -731,6 +748,10 @@ class SearchQuestion(PagedQuestion, frozen=True):
     before: Annotated[
         RowNumber | None, Meta(description="the `before` of the answer before, which continues among dropped texts")
     ] = None
+
+    @property
+    def cleans(self) -> bool:
+        return self.dropped
 
 
 class TextPart(Record, frozen=True):

@@ -83,7 +83,7 @@ _DETAILS = (
     View(
         "page_metadata",
         "/pages/{page}/metadata",
-        records.PageQuestion,
+        records.MetadataQuestion,
         records.PageMetadata,
         read_page_metadata,
         "The metadata of a page",

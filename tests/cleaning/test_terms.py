@@ -320,3 +320,19 @@ def test_parts_together_are_the_visible_text(parts):
 def test_invisible_characters_make_no_other_word(text, plain):
     assert terms(text) == terms(plain)
     assert index_tokens(text) == index_tokens(plain)
+
+
+@pytest.mark.parametrize("marks", ["\u202e", "\u202ea \u202c", "a\u200b", "\u200b", "\u200b\u00ad", "\u2066\u200c"])
+def test_no_mark_costs_a_call_of_python(marks):
+    """A page of nine megabytes may have three millions of them."""
+    assert calls_of(lambda: visible(marks * 10)) == calls_of(lambda: visible(marks * 10_000))
+
+
+def calls_of(work):
+    calls = []
+    sys.setprofile(lambda _frame, event, _arg: calls.append(event))
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return len(calls)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crawler.reports.explain import Explanation, TextMatch
-    from crawler.web.records import ComparisonQuestion, OriginalTabQuestion, PageHead
+    from crawler.web.records import ComparisonQuestion, MetadataQuestion, OriginalTabQuestion, PageHead
     from crawler.web.snapshot import DatabaseSnapshot
 
 
@@ -46,6 +46,10 @@ class OriginalQuestion(PageQuestion, frozen=True):
     """One page, and the method that cleans it; empty for that of its crawl."""
 
     method: Word = ""
+
+    @property
+    def cleans(self) -> bool:
+        return True
 
 
 def usable_methods() -> list[str]:
@@ -79,7 +83,7 @@ def read_original_tab(snapshot: DatabaseSnapshot, question: OriginalTabQuestion)
     return OriginalTab(head, f"/pages/{head.id}/frame#{place}", blocks, facts, problem)
 
 
-def read_page_metadata(snapshot: DatabaseSnapshot, question: PageQuestion) -> PageMetadata:
+def read_page_metadata(snapshot: DatabaseSnapshot, question: MetadataQuestion) -> PageMetadata:
     """Return what a page says of itself, with the sources if its HTML is kept; raises NotStoredError."""
     connection = snapshot.connection
     head = read_head(connection, question.page)

@@ -1,12 +1,20 @@
 """The application: static files, headers, and who may ask."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from http import HTTPStatus
 from urllib.parse import quote
 
 import msgspec
+import pytest
+from cleaned_pages import html as page_html
+from cleaned_pages import visit
 from lxml import etree, html
 from web_answers import path_of
+
+from crawler.storage import schema
+from crawler.storage.database import opened_engine
+from crawler.storage.store import Store
 
 
 def test_an_unknown_address_is_a_page_and_static_files_have_versions(ask):
@@ -84,3 +92,39 @@ def check_answered(ask, addresses, caplog):
     statuses = {address: ask(address).status for address in addresses}
     assert {address: status for address, status in statuses.items() if status >= HTTPStatus.INTERNAL_SERVER_ERROR} == {}
     assert "Traceback" not in caplog.text
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_page_of_another_site_may_lead_here_and_load_nothing(ask, ask_with_token, site):
+    bearer = {"Authorization": "Bearer a token of many letters"}
+    for mode, destination in (
+        *(("no-cors", name) for name in ("image", "script", "style", "iframe", "empty")),
+        ("cors", "empty"),
+        ("navigate", "iframe"),
+        ("navigate", "object"),
+    ):
+        headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
+        for path in ("/pages/1/frame", "/api/overview", "/live", "/"):
+            assert ask(path, headers).status == 403
+        assert ask_with_token("/", headers | bearer).status == 403
+    link = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    assert ask("/pages/1", link).status == 200
+    assert ask("/pages/1/frame", link | {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "iframe"}).status == 200
+
+
+def test_originals_wait_in_a_queue_of_their_own(fresh_url, serving, ask_port):
+    """Twenty readers ask for a page that takes seconds: some are told to wait, and other pages are shown meanwhile."""
+    url = fresh_url("sqlite")
+    with opened_engine(url) as engine:
+        schema.prepare_schema(engine)
+        store = Store(engine)
+        large = "".join(f"<p>Sentence {n} of a page that is long, about <b>the harbour</b>.</p>" for n in range(4_000))
+        store.save(store.begin_crawl("lake", {}), [visit(1, page_html(1).replace("</article>", f"{large}</article>"))])
+    with serving(url) as port, ThreadPoolExecutor(20) as asked:
+        originals = [asked.submit(ask_port, port, "/pages/1/frame") for _ in range(20)]
+        refused = next(original for original in as_completed(originals) if original.result().status != HTTPStatus.OK)
+        assert ask_port(port, "/sites").status == HTTPStatus.OK
+        assert not all(original.done() for original in originals)
+    statuses = [original.result().status for original in originals]
+    assert refused.result().status == HTTPStatus.SERVICE_UNAVAILABLE
+    assert HTTPStatus.OK in statuses
