@@ -134,7 +134,7 @@ class Portal:
         _addresses, "RSS and Atom feeds, by default those that listings and the home page name", ()
     )
     sitemaps: tuple[str, ...] = _portal_column(
-        _addresses, "sitemaps and sitemap indexes, by default those of robots.txt", ()
+        _addresses, "sitemaps and sitemap indexes, by default those of robots.txt, or else `/sitemap.xml`", ()
     )
     articles: re.Pattern[str] | None = _portal_column(  # noqa: RUF009 — declares a field
         _pattern,

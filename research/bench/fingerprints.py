@@ -12,7 +12,6 @@ on the same data, with one connection or thread and warm caches; the best of thr
 What 200 of the queries find is compared with brute force; one difference, and the run ends with exit code 1.
 
     python research/bench/fingerprints.py [--sizes 100000 1000000 10000000] [--indexes sqlite faiss] [--json]
-                                       [--write docs/fingerprint-index.md]
 
 PostgreSQL is the server at BLOCKSIEVE_POSTGRES, on which a database is made and dropped. faiss and datasketch come with
 `pip install 'blocksieve[bench]'`. Above --bulk-above the databases are filled sorted and their further indexes made
@@ -35,7 +34,7 @@ import numpy as np
 import psutil
 import psycopg
 from contenders import Database, Datasketch, Faiss
-from growth import terminal_table, versions, write
+from growth import terminal_table, versions
 from rich.console import Console
 from room import connect, needs, new_database, shortage
 from sample import PAGE, neighbours, new_fingerprints, queries, stored_fingerprints
@@ -185,7 +184,6 @@ def arguments():
     parser.add_argument("--bulk-above", type=int, default=1_000_000, help="fill larger databases sorted")
     parser.add_argument("--folder", default=tempfile.gettempdir(), help="where the files lie for a while")
     parser.add_argument("--json", action="store_true", help="print figures for programs")
-    parser.add_argument("--write", type=Path, metavar="PAGE.md", help="write the table there, and a plot beside it")
     parser.add_argument("--worker", choices=INDEXES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if min(options.sizes) < 1:
@@ -210,8 +208,6 @@ def main():
         print(json.dumps(result, indent=2))
     else:
         Console().print(terminal_table(result))
-    if options.write:
-        write(result, options.write)
     if any(row.get("wrong") for row in result["rows"]):
         sys.exit("a look-up did not find what brute force finds")
 
