@@ -34,6 +34,8 @@ ELSEWHERE = {
     "scrapy crawl news -a site=thehindu": "spiders/test_news.py",
     "scrapy crawl news -a site=all": "spiders/test_news.py",
     "scrapy crawl news -a site=www.example.org": "spiders/test_news.py",
+    "scrapy crawl news -a site=manual": "spiders/test_news.py",
+    "scrapy crawl section -a url=https://docs.example.org": "spiders/test_section.py",
     "scrapy crawl archive -s REPLAY=saved-pages/ -s PAGES_MIN=500": "examples/test_spidermon.py",
     "python -m cleaning page.html": "cleaning/test_main.py",
     "scrapy mine": "crawler/commands/test_mine.py",
