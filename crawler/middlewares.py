@@ -40,7 +40,16 @@ from crawler.monitoring.exit_status import FAILED_ITEMS_STAT, NOARCHIVE_STAT, NO
 from crawler.page import get_header
 from crawler.time_limit import time_limit
 from crawler.urls import host_of
-from crawler.visit import FEW_WORDS, PAUSE_OUTCOMES, VISIT_TIME_KEY, FetchedPage, Outcome, UnparsedPage, Visit
+from crawler.visit import (
+    FEW_WORDS,
+    PAUSE_OUTCOMES,
+    RECORD_ID_KEY,
+    VISIT_TIME_KEY,
+    FetchedPage,
+    Outcome,
+    UnparsedPage,
+    Visit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -389,6 +398,7 @@ def _make_visits(response: Response, collected: _CallbackOutput, rejection: Reje
         etag=get_header(response, "ETag"),
         last_modified=get_header(response, "Last-Modified"),
         moved_from=() if chain else moved_from(response.request),
+        record_id=None if response.request is None else response.request.meta.get(RECORD_ID_KEY),
     )
     visits = [_page_visit(common, yielded) for yielded in collected.pages] or [common]
     visits[0] = replace(visits[0], children=collected.children)

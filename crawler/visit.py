@@ -41,6 +41,9 @@ METHOD_META_KEY = "cleaning_method"
 VISIT_TIME_KEY = "visit_time"
 """The key in a request's meta of the time (ISO 8601) at which a saved answer was captured; without it, it is now."""
 
+RECORD_ID_KEY = "record_id"
+"""The key in a request's meta of the WARC-Record-ID of the saved answer that it gets."""
+
 SECTION_META_KEY = "section"
 """The key in a request's meta of the section whose listing links the page; it is stored if the page states none."""
 
@@ -377,8 +380,9 @@ class Visit:
     `outcome` and no page if cleaning fails. `children` and `items` count the requests and items that the callback
     yielded. `etag` and `last_modified` are the response's. `pause_evidence` says why the host is to be paused, and
     `retry_after_seconds` for how long if the host has said so, otherwise it is 0. `moved_from` has
-    the URL keys of the addresses that redirect to `url` for good. `few_words` says that the response shows hardly any
-    text; `walled` has the earlier visits that this one shows to have met the same wall.
+    the URL keys of the addresses that redirect to `url` for good, `record_id` is that of a saved answer. `few_words`
+    says that the response shows hardly any text; `walled` has the earlier visits that this one shows to have met the
+    same wall.
 
     The remaining fields are set if the database holds the frontier. `lease_token` proves the lease of `request`, which
     had failed `attempts` times before; `is_known` says that a page is stored at its address, or where that leads to;
@@ -397,6 +401,7 @@ class Visit:
     last_modified: str | None = None
     pause_evidence: str | None = None
     moved_from: tuple[str, ...] = ()
+    record_id: str | None = None
     few_words: bool = False
     walled: tuple[WalledAnswer, ...] = ()
     retry_after_seconds: float = 0.0

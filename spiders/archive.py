@@ -17,7 +17,7 @@ from crawler.config.arguments import ArgumentSpider
 from crawler.errors import ConfigError
 from crawler.fetching.replay import CAPTURE_KEY, replay_source
 from crawler.page import page
-from crawler.visit import VISIT_TIME_KEY
+from crawler.visit import RECORD_ID_KEY, VISIT_TIME_KEY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -69,8 +69,10 @@ class ArchiveSpider(ArgumentSpider):
             yield self._capture(request.url, number)
 
     def _capture(self, url: str, number: int) -> Request:
-        at = replay_source(self.crawler).captures(url)[number].at
-        meta: dict[str, Any] = {CAPTURE_KEY: number} | ({} if at is None else {VISIT_TIME_KEY: at.isoformat()})
+        capture = replay_source(self.crawler).captures(url)[number]
+        meta: dict[str, Any] = {CAPTURE_KEY: number, RECORD_ID_KEY: capture.record_id}
+        if capture.at is not None:
+            meta[VISIT_TIME_KEY] = capture.at.isoformat()
         # The target of a saved redirect is a record of its own: following the redirect would read it twice.
         meta["dont_redirect"] = True
         return Request(url, callback=self.parse_record, errback=self.skip_record, dont_filter=True, meta=meta)

@@ -54,7 +54,6 @@ _PAGES = [
     ("duplicate", pa.string()),
     ("duplicate_of", pa.int64()),
     ("duplicate_bits", pa.int8()),
-    ("record_id", pa.string()),
     ("access", pa.string()),
     ("opt_outs", pa.string()),
     ("kept_share", pa.float64()),

@@ -215,10 +215,11 @@ def _describe(title: str, counts: Mapping[str, int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A saved answer: its place in the source, and when it was saved; None if the source does not say."""
+    """A saved answer: its place in the source, when it was saved and its id, if the source says so."""
 
     place: Any
     at: datetime | None = None
+    record_id: str | None = None
 
 
 class ReplaySource(ABC):
@@ -331,7 +332,7 @@ class WarcSource(ReplaySource):
         lasting = {answer.url for answer in answers if not answer.is_transient}
         answers.sort(key=lambda answer: (answer.at is None, answer.at and answer.at.timestamp()))
         captures = (
-            (answer.url, Capture(answer.place, answer.at))
+            (answer.url, Capture(answer.place, answer.at, answer.record_id))
             for answer in answers
             if not (answer.is_transient and answer.url in lasting)
         )

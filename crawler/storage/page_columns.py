@@ -85,6 +85,7 @@ PAGE_COLUMNS: tuple[PageColumn, ...] = (
         "address of its licence, or the licence's name",
         lambda page: normalised(page.metadata.license),
     ),
+    PageColumn("record_id", "string", "`WARC-Record-ID` of the record that it was read from", lambda _: None),
 )
 """The columns, in their order."""
 

@@ -331,6 +331,7 @@ def page_record(visit: Visit, source: PageSource) -> PageRecord | None:
     if not isinstance(page, ProcessedPage):
         return None
     columns = describe_page(page) | {
+        "record_id": visit.record_id,
         "last_seen": visit.at,
         "crawl_id": source.crawl_id,
         "scheme": source.scheme,

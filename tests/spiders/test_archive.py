@@ -6,7 +6,7 @@ from contextlib import closing
 import archive_crawl
 import pytest
 from scrapy.utils.test import get_crawler
-from warcs import LAKE, article, captures, paragraph, write_warc
+from warcs import LAKE, article, captures, paragraph, record_id, write_warc
 
 from crawler.errors import ConfigError
 from spiders.archive import ArchiveSpider
@@ -56,6 +56,9 @@ def test_captures_of_an_address_are_visits_in_the_order_of_their_dates(tmp_path,
             (lake, "1998", "2004", 2),
             (pond, "1998", "1998", 0),
             (river, "2001", "2001", 0),
+        ]
+        assert stored(tmp_path, "SELECT record_id FROM page ORDER BY url") == [
+            (record_id(url),) for url in (lake, pond, river)
         ]
         assert stored(tmp_path, TEXTS) == [
             (LAKE["1998"], "1998", "2001"),

@@ -46,12 +46,17 @@ def captures(url, *years):
     ]
 
 
+def record_id(url):
+    """Return the id of the records of an address."""
+    return f"<urn:uuid:{uuid5(NAMESPACE_URL, url)}>"
+
+
 def answer_records(url, body, status=200, headers=HTML, date=DATE, method=None):
     """Return the record of an answer, and before it that of its request if there is a method."""
     payload = body.encode() if isinstance(body, str) else body
     head = "".join(f"{name}: {value}\r\n" for name, value in headers)
     block = f"HTTP/1.1 {status} Answer\r\n{head}\r\n".encode() + payload
-    answer_id = f"<urn:uuid:{uuid5(NAMESPACE_URL, url)}>"
+    answer_id = record_id(url)
     answer = record("response", url, block, date=date, more={"WARC-Record-ID": answer_id})
     if method is None:
         return [answer]

@@ -6,7 +6,7 @@ import pytest
 from pyarrow import parquet
 from scrapy.settings import Settings
 from sqlalchemy import create_engine, text
-from warcs import LAKE, article, captures, paragraph, write_warc
+from warcs import LAKE, article, captures, paragraph, record_id, write_warc
 
 from crawler.batch.job import BatchOptions, batch_settings, run_batch
 from crawler.batch.load import import_tables
@@ -122,6 +122,7 @@ def test_captures_of_an_address_are_visits_in_the_order_of_their_dates(url, tmp_
             events = query(url, f"SELECT visited, kind FROM page_event WHERE page_id = {number} ORDER BY visited")
             kinds = [(str(visited)[:4], kind) for visited, kind in events]
             assert kinds == [("1998", "new"), ("2001", "changed"), ("2004", "changed")]
+        assert query(url, "SELECT record_id FROM page ORDER BY url") == [(record_id(lake),) for lake in lakes]
         shown = query(url, "SELECT text FROM page_text WHERE position = 1")
         assert shown == [(LAKE["2004"],)] * 2
 

@@ -156,6 +156,7 @@ REVERSALS = {
     ],
     "0014": ["DROP TABLE page_label"],
     "0015": ["DROP TABLE block_label"],
+    "0016": ["ALTER TABLE page DROP COLUMN record_id"],
 }
 
 
