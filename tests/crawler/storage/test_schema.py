@@ -25,6 +25,7 @@ from crawler.storage.search_index import SearchableBlock, tokens_row
 from crawler.storage.store import Store
 from crawler.storage.tables import TOKENS_INDEX, exists_on, metadata, signed
 
+MIGRATIONS_FOLDER = Path(schema.__file__).parent / "migrations"
 VIEWS = {"informative_block", "page_text", "placed_block"}
 
 # SQLite copies the table `block` for its new column, which drops the triggers of the old one.
@@ -69,7 +70,7 @@ def read(engine, query):
 def later(tmp_path):
     """Our migrations with one more revision."""
     folder = tmp_path / "migrations"
-    shutil.copytree("crawler/storage/migrations", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(MIGRATIONS_FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "versions" / "9000_note.py").write_text(REVISION)
     return Migrations(str(folder))
 
@@ -99,7 +100,7 @@ def test_migrations_make_the_tables_of_the_models(engine):
 
 
 def test_the_revisions_are_those_of_the_folder():
-    scripts = ScriptDirectory("crawler/storage/migrations").walk_revisions()
+    scripts = ScriptDirectory(str(MIGRATIONS_FOLDER)).walk_revisions()
     assert tuple(script.revision for script in scripts) == MIGRATIONS.revisions[::-1]
 
 
