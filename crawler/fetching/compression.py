@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from contextlib import suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, cast
 
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import DownloadFailedError
-from scrapy.http.request import NO_CALLBACK
 from scrapy.utils._compression import _check_max_size, _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined] # the packages that Scrapy has found
 
 from cleaning.errors import PageError, PageFault
+from crawler.fetching.network import FIRST_BYTES_META_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,14 +36,15 @@ class DamagedBodyError(DownloadFailedError):
 class CompressionMiddleware(HttpCompressionMiddleware):
     """Raises DamagedBodyError for a body that is damaged at each of `RETRY_TIMES` further attempts.
 
-    With DOWNLOAD_FAIL_ON_DATALOSS=false, and for robots.txt, the part that can be unpacked is used: some rules are
-    better than none.
+    With DOWNLOAD_FAIL_ON_DATALOSS=false the part that can be unpacked is used. Of a request that wants only the
+    beginning of a body (FIRST_BYTES_META_KEY) it is unpacked as far, however large the whole is.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler=crawler)
         self._crawler = crawler
         self._lenient = HttpCompressionMiddleware(crawler=crawler)
+        self._beginning = _BeginningMiddleware(crawler=crawler)
         self._strict = crawler.settings.getbool("DOWNLOAD_FAIL_ON_DATALOSS")
         self._retries = crawler.settings.getbool("RETRY_ENABLED")
 
@@ -64,8 +66,12 @@ class CompressionMiddleware(HttpCompressionMiddleware):
 
     def unpack(self, request: Request, response: Response) -> Response:
         """Return the response with its body unpacked. Raises DamagedBodyError."""
-        strict = request.meta.get("download_fail_on_dataloss", self._strict) and request.callback is not NO_CALLBACK
-        unpack = super().process_response if strict else self._lenient.process_response
+        unpack = super().process_response
+        if limit := request.meta.get(FIRST_BYTES_META_KEY):
+            unpack = self._beginning.process_response
+            request = request.replace(meta=request.meta | {"download_maxsize": limit})
+        elif not request.meta.get("download_fail_on_dataloss", self._strict):
+            unpack = self._lenient.process_response
         return cast("Response", unpack(request, response))
 
     @staticmethod
@@ -84,6 +90,20 @@ class CompressionMiddleware(HttpCompressionMiddleware):
         except (OSError, zlib.error, brotli.error, zstd.ZstdError) as error:
             raise DamagedBodyError(f"the body of {len(body)} bytes cannot be unpacked as {name}: {error}") from error
         return b"".join(chunks)
+
+
+class _BeginningMiddleware(HttpCompressionMiddleware):
+    """Scrapy's middleware, except that of a large or a damaged body the beginning is unpacked."""
+
+    @staticmethod
+    def _decode(body: bytes, encoding: bytes, max_size: int) -> bytes:
+        beginning = bytearray()
+        with suppress(EOFError, OSError, zlib.error, brotli.error, zstd.ZstdError):
+            for chunk in _READERS[encoding.decode()](body) if body else ():
+                beginning += chunk
+                if len(beginning) >= max_size:
+                    break
+        return bytes(beginning)
 
 
 def unpack_body(body: bytes, encodings: str, max_bytes: int) -> bytes:

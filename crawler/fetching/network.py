@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from threading import Thread
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
 
 from OpenSSL import SSL
-from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler, _TunnelingTCP4ClientEndpoint
-from scrapy.exceptions import DownloadCancelledError, DownloadFailedError, IgnoreRequest, ResponseDataLossError
+from scrapy import signals
+from scrapy.core.downloader.handlers.http11 import (
+    HTTP11DownloadHandler,
+    _LenientHTTP11ClientFactory,
+    _LenientHTTP11ClientProtocol,
+    _LenientHTTPClientParser,
+    _TunnelingTCP4ClientEndpoint,
+)
+from scrapy.exceptions import (
+    DownloadCancelledError,
+    DownloadFailedError,
+    IgnoreRequest,
+    ResponseDataLossError,
+    StopDownload,
+)
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.endpoints import HostnameEndpoint
 from twisted.internet.error import ConnectionDone
@@ -36,6 +50,12 @@ if TYPE_CHECKING:
 
 
 _LONG_LINE = f"more than {LineReceiver.MAX_LENGTH:,} bytes"
+# The limits of curl 8.
+_HEAD_MAX_BYTES = 300_000
+_HEAD_MAX_LINES = 5_000
+
+FIRST_BYTES_META_KEY = "first_bytes"
+"""The request's meta key with the number of bytes after which a body is left: the response has its beginning."""
 
 
 class AddressRefused(IgnoreRequest):
@@ -61,6 +81,8 @@ class HttpHandler(HTTP11DownloadHandler):
         self._addresses = Addresses.read(config_of(crawler).allow_addresses)
         self._pool = _Pool(self._pool, self._addresses)
         self._archive: ArchiveRecorder | None = context_of(crawler).archive
+        self._received: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
+        crawler.signals.connect(self._leave_rest, signal=signals.bytes_received)
 
     async def download_request(self, request: Request) -> Response:
         """Raises AddressRefused, and ArchiveError if the crawl has an archive that cannot be written.
@@ -79,10 +101,22 @@ class HttpHandler(HTTP11DownloadHandler):
             too_large = f"the body has more bytes than DOWNLOAD_MAXSIZE={limit}"
             raise DownloadCancelledError(str(error) or too_large) from error
         except DownloadFailedError as error:
-            raise DownloadFailedError(_connection_failure(error)) from error
+            reasons = getattr(error.__cause__, "reasons", ())
+            failure = "; ".join(map(_reason_text, reasons)) or str(error)
+            # What is cancelled is not tried again.
+            is_endless = any(reason.check(_HeadTooLargeError) for reason in reasons)
+            raise (DownloadCancelledError if is_endless else DownloadFailedError)(failure) from error
         if self._archive is not None:
             self._archive.record(request, response)
         return response
+
+    def _leave_rest(self, data: bytes, request: Request) -> None:
+        limit = request.meta.get(FIRST_BYTES_META_KEY)
+        if limit is None:
+            return
+        self._received[request] = self._received.get(request, 0) + len(data)
+        if self._received[request] >= limit:
+            raise StopDownload(fail=False)
 
 
 class _DaemonThread(Thread):
@@ -102,12 +136,6 @@ def _free_threads() -> None:
     if pool.threadFactory is not _DaemonThread:
         pool.threadFactory = _DaemonThread
         cast("ReactorBase", reactor).addSystemEventTrigger("before", "shutdown", pool.threads.clear)
-
-
-def _connection_failure(error: DownloadFailedError) -> str:
-    """Return why a connection gave no response."""
-    reasons = getattr(error.__cause__, "reasons", ())
-    return "; ".join(_reason_text(reason) for reason in reasons) or str(error)
 
 
 def _reason_text(reason: Failure) -> str:
@@ -141,7 +169,7 @@ class _Pool(HTTPConnectionPool):
     def __init__(self, like: HTTPConnectionPool, addresses: Addresses) -> None:
         super().__init__(like._reactor, persistent=like.persistent)  # type: ignore[no-untyped-call] # noqa: SLF001 — a copy of Scrapy's pool
         self.maxPersistentPerHost = like.maxPersistentPerHost
-        self._factory = like._factory  # noqa: SLF001
+        self._factory = _ClientFactory
         self._addresses = addresses
 
     def getConnection(self, key: Any, endpoint: IStreamClientEndpoint) -> Deferred[Any]:  # noqa: N802 — Twisted's
@@ -151,6 +179,38 @@ class _Pool(HTTPConnectionPool):
                 raise TypeError(f"Scrapy connects with {inner}, which would bypass the address check")
             inner._reactor = _Gate(inner._reactor, key[1].decode("ascii"), self._addresses)  # noqa: SLF001 — see _Gate
         return super().getConnection(key, endpoint)
+
+
+class _HeadTooLargeError(Exception):
+    """The head of a response has more bytes or lines than any real one."""
+
+
+class _HeadParser(_LenientHTTPClientParser):
+    """Scrapy's parser of responses, except that their heads are bounded; those of status 1xx count with the last."""
+
+    _lines = _bytes = 0
+
+    def lineReceived(self, line: bytes) -> None:  # noqa: N802 — Twisted's
+        self._lines += 1
+        self._bytes += len(line) + 1
+        if self._lines > _HEAD_MAX_LINES or self._bytes > _HEAD_MAX_BYTES:
+            limits = f"{_HEAD_MAX_BYTES:,} bytes or {_HEAD_MAX_LINES:,} lines"
+            raise _HeadTooLargeError(f"the headers of the response have more than {limits}")
+        super().lineReceived(line)
+
+
+class _ClientProtocol(_LenientHTTP11ClientProtocol):
+    def request(self, request: Any) -> Deferred[Any]:
+        response = super().request(request)
+        # Twisted names the class of its parsers nowhere, so Scrapy changes it at the same place.
+        assert self._parser is not None
+        self._parser.__class__ = _HeadParser
+        return response
+
+
+class _ClientFactory(_LenientHTTP11ClientFactory):
+    def buildProtocol(self, addr: Any) -> _ClientProtocol:  # noqa: ARG002, N802 — Twisted's
+        return _ClientProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
 
 
 @implementer(IReactorPluggableNameResolver)

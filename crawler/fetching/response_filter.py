@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
@@ -59,7 +60,7 @@ _OUTCOME_BY_STATUS = {
     451: Outcome.FORBIDDEN,
     503: Outcome.REFUSED,
 }
-"""Outcomes by HTTP status; every other status outside 200 to 299 is HTTP_ERROR."""
+"""Outcomes by HTTP status; every other status outside 200 to 299 is HTTP_ERROR, and so is 206, a part of a page."""
 # Statuses with which sites send a challenge.
 _CHALLENGE_STATUSES = frozenset({401, 403, 429, 503})
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
@@ -191,8 +192,8 @@ def read_page(
 
 
 def reject_status(status: int, body: bytes) -> Rejection | None:
-    """Return the rejection of a response by its status, None for 200 to 299."""
-    if 200 <= status < 300:  # noqa: PLR2004 — the range of success
+    """Return the rejection of a response by its status, None for 200 to 299 except 206."""
+    if 200 <= status < 300 and status != HTTPStatus.PARTIAL_CONTENT:  # noqa: PLR2004 — the range of success
         return None
     if status in _CHALLENGE_STATUSES and _has_challenge(body):
         return Rejection(Outcome.CAPTCHA, f"HTTP status {status} with a challenge")

@@ -31,6 +31,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from scrapy import signals
 from scrapy.core.downloader import Downloader as ScrapyDownloader
@@ -41,15 +42,16 @@ from scrapy.extensions.throttle import AutoThrottle as ScrapyAutoThrottle
 from scrapy.http.request import NO_CALLBACK
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.asyncio import AsyncioLoopingCall
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
 from crawler.config import Config, config_of
 from crawler.context import context_of
 from crawler.errors import ArchiveError
-from crawler.fetching.network import AddressRefused
-from crawler.fetching.redirects import RedirectLoop
+from crawler.fetching.network import FIRST_BYTES_META_KEY, AddressRefused
+from crawler.fetching.redirects import RedirectLoop, redirect_chain
 from crawler.monitoring.exit_status import FIRST_FAILURE_STAT, FinishReason
 from crawler.redact import redact_text
 from crawler.urls import host_of
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from collections.abc import Set as AbstractSet
 
-    from scrapy import Request
+    from scrapy import Request, Spider
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -74,17 +76,22 @@ _SERVED_OUTCOMES = frozenset({Outcome.PAGE, Outcome.SECTION, Outcome.NOT_MODIFIE
 # Answers whose Retry-After is obeyed; a 404 with one is only a 404.
 _RETRY_AFTER_OUTCOMES = REFUSAL_OUTCOMES | {Outcome.HTTP_ERROR}
 _CLOSING_CHECK_SECONDS = 0.5
+_ROBOTS_PATH = "/robots.txt"
 _MAX_SECONDS = 10**9  # larger integers may overflow a float
 _LAST_ANSWERS = 8
 _SHOWN_CHARS = 40
 _TOO_MANY_REDIRECTS = "max redirections reached"  # the text of Scrapy's exception
 _ROBOTS_PAUSE_SHARE = 0.9
+# RFC 9309, 2.5: a crawler reads at least the first 500 KiB of a robots.txt.
+_ROBOTS_MAX_BYTES = 500 * 1024
+# How long a stopped crawl waits for the answers to requests that are sent.
+_GRACE_SECONDS = 5.0
 # Refused pages of a host, at least, before it counts as refusing.
 _MIN_REFUSED_PAGES = 2
 
 
 class NotSentError(IgnoreRequest):
-    """The crawl is stopped before the request was sent."""
+    """The crawl is stopped before the request was sent, or had its answer."""
 
 
 class RobotsUnavailable(IgnoreRequest):
@@ -118,6 +125,8 @@ class Downloader(ScrapyDownloader):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._crawl_delay = CrawlDelay(crawler)
+        self._sent: dict[Request, Deferred[Response]] = {}
+        self._closing_since: float | None = None
         self._timer = AsyncioLoopingCall(self._drop_if_closing)
         crawler.signals.connect(self._watch, signal=signals.spider_opened)
 
@@ -127,13 +136,22 @@ class Downloader(ScrapyDownloader):
     def _drop_if_closing(self) -> None:
         """When the spider is being closed, drop the requests that wait for their host's delay or Retry-After.
 
-        Scrapy would wait for them, up to an hour. With the frontier they stay in the queue of the crawl.
+        Scrapy would wait for them, up to an hour. After a signal those are dropped too whose answer does not come, and
+        at once those of Scrapy itself, such as robots.txt. With the frontier they stay in the queue of the crawl.
         """
-        engine_slot = self.crawler.engine._slot if self.crawler.engine else None  # noqa: SLF001 — no public way
-        if engine_slot is None or not engine_slot.closing:
+        engine = self.crawler.engine
+        engine_slot = engine._slot if engine else None  # noqa: SLF001 — no public way
+        if engine is None or engine_slot is None or not engine_slot.closing:
             return
         for slot in self.slots.values():
             drop_waiting(slot, lambda _request: True)
+        if engine.running:  # the crawl closes for a reason of its own, such as a limit
+            return
+        now = time.monotonic()
+        self._closing_since = self._closing_since or now
+        for request, download in list(self._sent.items()):
+            if request.callback is NO_CALLBACK or now > self._closing_since + _GRACE_SECONDS:
+                download.cancel()
 
     def close(self) -> None:
         if self._timer.running:
@@ -155,7 +173,13 @@ class Downloader(ScrapyDownloader):
             except NotSentError:
                 slot.transferring.remove(request)
                 raise
-        return await super()._download(slot, request)
+        self._sent[request] = download = deferred_from_coro(super()._download(slot, request))
+        try:
+            return await maybe_deferred_to_future(download)
+        except (asyncio.CancelledError, CancelledError) as error:
+            raise NotSentError(f"{request.url} has not answered before the crawl was stopped") from error
+        finally:
+            del self._sent[request]
 
     def fetch(self, request: Request, spider: Any = None) -> Deferred[Any]:
         response: Deferred[Any] = super().fetch(request, *filter(None, [spider]))
@@ -286,9 +310,10 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     In Scrapy 2.19 all requests that wait for a robots.txt share one Deferred, and the future made from it consumes the
     result: the first request gets the rules, and the others get None, which lets them pass.
 
-    A robots.txt with status 4xx allows everything, whatever its body. One that answers 5xx or 429, or cannot be
-    reached, forbids everything; it is requested again for a request that comes HOST_PAUSE_SECONDS or its Retry-After
-    later. A robots.txt that cannot be fetched is a warning of one line.
+    A robots.txt with status 4xx allows everything, whatever its body, and so does one behind too many redirects. One
+    that answers 5xx or 429, or cannot be reached, forbids everything; it is requested again for a request that comes
+    HOST_PAUSE_SECONDS or its Retry-After later. A robots.txt that cannot be fetched is a warning of one line. Of a
+    large one the first _ROBOTS_MAX_BYTES count.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -297,10 +322,18 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._pause_seconds = config.host_pause_seconds
         self._max_pause_seconds = config.host_pause_max_seconds
         self._failures: dict[str, _RobotsFailure] = {}
+        self._redirected: set[str] = set()
         robotstxt.logger.addFilter(_make_warning)
 
+    async def process_request(self, request: Request, spider: Spider | None = None) -> None:  # noqa: ARG002 — Scrapy's
+        if request.callback is NO_CALLBACK and urlparse_cached(request).path == _ROBOTS_PATH:
+            request.meta.update({FIRST_BYTES_META_KEY: _ROBOTS_MAX_BYTES, "download_maxsize": 0})
+        if FIRST_BYTES_META_KEY in request.meta and (chain := redirect_chain(request)):
+            self._redirected.add(urlsplit(chain[0]).netloc)
+        await super().process_request(request)
+
     async def robot_parser(self, request: Request) -> RobotParser | None:
-        """Raises RobotsUnavailable and RobotsUnreachable."""
+        """Raises RobotsUnavailable, RobotsUnreachable, and NotSentError when the crawl has been stopped."""
         netloc = urlparse_cached(request).netloc
         failure = self._failures.get(netloc)
         if failure is not None and failure.ends <= time.monotonic():
@@ -316,8 +349,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     async def _parse_robots(self, response: Response, netloc: str, request: Request) -> None:
         status = response.status
         if status < HTTPStatus.INTERNAL_SERVER_ERROR and status != HTTPStatus.TOO_MANY_REQUESTS:
-            is_missing = status >= HTTPStatus.BAD_REQUEST
-            await super()._parse_robots(response.replace(body=b"") if is_missing else response, netloc, request)
+            body = b"" if status >= HTTPStatus.BAD_REQUEST else _first_lines(response.body)
+            await super()._parse_robots(response.replace(body=body), netloc, request)
             return
         self._stats.inc_value("robotstxt/response_count")
         self._stats.inc_value(f"robotstxt/response_status_count/{status}")
@@ -326,14 +359,18 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._fail(netloc, RobotsUnavailable(text, seconds), seconds)
 
     def _robots_error(self, exc: Exception, netloc: str) -> None:
-        if failure_outcome(exc) is Outcome.DOWNLOAD_FAILED and not isinstance(exc, IgnoreRequest):
+        outcome = failure_outcome(exc)
+        if isinstance(exc, NotSentError):
+            self._failures[netloc] = _RobotsFailure(exc, time.monotonic())
+        elif outcome is not Outcome.REDIRECT_LOOP and (outcome is not Outcome.ADDRESS or netloc in self._redirected):
             self._stats.inc_value(f"robotstxt/exception_count/{type(exc)}")
             text = f"the robots.txt of {netloc} cannot be reached, which forbids all pages of the host"
-            self._fail(netloc, RobotsUnreachable(f"{text}: {failure_text(exc)}"), 0.0)
+            kind = AddressRefused if outcome is Outcome.ADDRESS else RobotsUnreachable
+            self._fail(netloc, kind(f"{text}: {failure_text(exc)}"), 0.0)
             return
-        super()._robots_error(exc, netloc)
+        super()._robots_error(exc, netloc)  # the pages of a refused address are refused themselves
 
-    def _fail(self, netloc: str, error: RobotsUnavailable | RobotsUnreachable, retry_after_seconds: float) -> None:
+    def _fail(self, netloc: str, error: IgnoreRequest, retry_after_seconds: float) -> None:
         """Forbid the pages of a host for a while, and let the requests that wait for its rules see that."""
         seconds = min(retry_after_seconds or self._pause_seconds, self._max_pause_seconds)
         # A little less than the pause of the host, so that the first page after it sees the new robots.txt.
@@ -346,8 +383,16 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 class _RobotsFailure:
     """Why the pages of a host are forbidden, and until which moment (`time.monotonic`)."""
 
-    error: RobotsUnavailable | RobotsUnreachable
+    error: IgnoreRequest
     ends: float
+
+
+def _first_lines(robots: bytes) -> bytes:
+    """Return the lines of a robots.txt that are read: a large one ends with its last whole line."""
+    if len(robots) < _ROBOTS_MAX_BYTES:
+        return robots
+    beginning = robots[:_ROBOTS_MAX_BYTES]
+    return beginning[: max(beginning.rfind(b"\n"), beginning.rfind(b"\r")) + 1]
 
 
 def _make_warning(record: logging.LogRecord) -> bool:

@@ -4,12 +4,14 @@ import selectors
 import socket
 import textwrap
 import threading
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
+from itertools import chain, repeat
 
 import pytest
 
 ALLOWED = {"ALLOW_ADDRESSES": "127.0.0.1"}
 REBINDING = {"TWISTED_DNS_RESOLVER": "rebinding.Rebinding", "DNSCACHE_ENABLED": "0"}
+OK = b"HTTP/1.1 200 OK"
 BOTH_FAMILIES = {"TWISTED_DNS_RESOLVER": "scrapy.resolver.CachingHostnameResolver"}
 # URLs one after another; each page's text is an item.
 LOOK = """
@@ -152,19 +154,41 @@ def test_refused_header_lines_are_a_reason(look):
     headers = {b"X-Long: " + b"a" * 20_000: "a header line of more than 16,384 bytes", b"X Y: z": "the name b'x y'"}
     for header, reason in headers.items():
         with closing(socket.create_server(("127.0.0.1", 0))) as server:
-            threading.Thread(target=answer_all, args=(server, header), daemon=True).start()
+            threading.Thread(target=answer_all, args=(server, [OK, header]), daemon=True).start()
             crawled = look(f"http://127.0.0.1:{server.getsockname()[1]}/", **ALLOWED, RETRY_TIMES=0, ROBOTSTXT_OBEY=0)
         assert crawled.stats["visit/download_failed"] == 1
         assert reason in crawled.stats["download/first_failure"]
 
 
-def answer_all(server, header):
-    """Answer each connection with a page that has this header, until the server is closed."""
+@pytest.mark.parametrize(
+    "lines",
+    [
+        chain([OK], repeat(b"X-Endless: " + b"a" * 1_000)),
+        [OK, *[b"a:b"] * 200_000],
+        [OK, b"a:b", *[b" folded"] * 200_000],
+        [b"HTTP/1.1 103 Early Hints", b""] * 100_000 + [OK],
+    ],
+    ids=["endless", "many", "folded", "informational"],
+)
+def test_the_head_of_a_response_is_bounded(look, lines):
+    """It would be read until DOWNLOAD_TIMEOUT, a gigabyte in a minute."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        threading.Thread(target=answer_all, args=(server, lines), daemon=True).start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        crawled = look(url, **ALLOWED, ROBOTSTXT_OBEY=0, OBEY_TDM_RESERVATION=0, DOWNLOAD_TIMEOUT=600)
+    assert outcomes(crawled) == {"visit/too_large": 1}
+    assert "have more than 300,000 bytes or 5,000 lines" in crawled.stats["download/first_failure"]
+
+
+def answer_all(server, lines):
+    """Answer each connection with a page whose head begins with these lines, until the server is closed."""
     while True:
         try:
             connection, _ = server.accept()
         except OSError:
             return
-        with connection:
+        with connection, suppress(OSError):  # the reader has left
             connection.recv(65_536)
-            connection.sendall(b"HTTP/1.1 200 OK\r\n" + header + b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            for line in lines:
+                connection.sendall(line + b"\r\n")
+            connection.sendall(b"Content-Length: 0\r\nConnection: close\r\n\r\n")
