@@ -147,12 +147,13 @@ class ExitStatus:
 def find_exit_status(stats: Mapping[str, Any], max_refused_share: float) -> ExitStatus:
     """Return the exit status of a crawl that ended with these stats."""
     reason = str(stats.get("finish_reason", _SHUTDOWN))
-    if error := stats.get("store/error"):
-        return ExitStatus(EXIT_FAILURE, f"the database failed: {error}")
-    if reason in _FAILURE_REASONS:
-        return ExitStatus(EXIT_FAILURE, _FAILURE_REASONS[reason])
-    if reason == _SHUTDOWN:
-        return _interrupted(stats.get(STOP_SIGNAL_STAT))
+    failure = f"the database failed: {error}" if (error := stats.get("store/error")) else None
+    number = stats.get(STOP_SIGNAL_STAT)
+    # A crawl that waits for its database is stopped too: what is not stored stays in the queue.
+    if reason == _SHUTDOWN or (failure and number is not None):
+        return _interrupted(number, failure)
+    if failure := failure or _FAILURE_REASONS.get(reason):
+        return ExitStatus(EXIT_FAILURE, failure)
     problems = (
         _find_problem(stats, max_refused_share),
         _explain_given_up(stats.get(GIVEN_UP_STAT, ())),
@@ -179,12 +180,13 @@ def find_storing_status(stats: Mapping[str, Any]) -> ExitStatus:
     return ExitStatus(EXIT_SUCCESS)
 
 
-def _interrupted(number: int | None) -> ExitStatus:
+def _interrupted(number: int | None, failure: str | None) -> ExitStatus:
     """Return the exit status of a stopped crawl, as shells do: 130 for Ctrl-C, 143 for SIGTERM."""
+    end = f"; {failure}" if failure else f"; {_CONTINUED}"
     if number is None:
-        return ExitStatus(EXIT_FAILURE, f"the crawl was stopped before its end; {_CONTINUED}")
+        return ExitStatus(EXIT_FAILURE, f"the crawl was stopped before its end{end}")
     name = signal.Signals(number).name
-    return ExitStatus(_SIGNAL_EXIT_BASE + number, f"{name} stopped the crawl before its end; {_CONTINUED}")
+    return ExitStatus(_SIGNAL_EXIT_BASE + number, f"{name} stopped the crawl before its end{end}")
 
 
 def _explain_given_up(urls: Sequence[str]) -> str | None:

@@ -78,7 +78,7 @@ def test_a_crawl_without_a_finish_reason_counts_as_stopped():
 
 def test_a_failed_database_is_reported_even_if_the_crawl_was_stopped():
     ending = end(**{"finish_reason": "shutdown", STOP_SIGNAL_STAT: 2, "store/error": "the disk is full"})
-    assert ending == ExitStatus(1, "the database failed: the disk is full")
+    assert ending == ExitStatus(130, "SIGINT stopped the crawl before its end; the database failed: the disk is full")
 
 
 def test_more_refusals_than_allowed_are_1():
