@@ -17,6 +17,7 @@ from cleaning.methods.method import MethodResult
 from cleaning.options import CleaningOptions, Options
 from cleaning.parse import parse
 from cleaning.structure.clean_page import CleanPage
+from cleaning.structure.entries import PageEntries
 from cleaning.structure.marks import mark_headline, marks_of_decisions, marks_of_leaves
 from cleaning.structure.quotes import find_quotes
 from cleaning.structure.reader import read_structure
@@ -148,7 +149,9 @@ class TreeSource:
             quotes = find_quotes(start, [leaf.block for leaf in walked])
             marks = marks_of_leaves(walked, decide_leaves(self.page, self.method, self.options), quotes)
         mark_headline(marks, title)
-        return read_structure(self.page, marks)
+        entries = PageEntries(self.page.root)
+        entries.keep_signatures(marks)
+        return entries.placed(read_structure(self.page, marks), marks)
 
 
 def _decide_text(

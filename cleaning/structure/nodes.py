@@ -93,8 +93,9 @@ class StructureNode(Struct, frozen=True, array_like=True, gc=False):
 
     `positions` are those of the page's blocks whose text the node holds directly. The other fields belong to some
     types: `level` is a heading's level (1 to 6), an item's number in a numbered list (0 in other lists) and the columns
-    that a cell takes; `rows` the rows that a cell takes; `header` marks cells that name a row or a column, and a quote
-    of nothing but its speaker; `url` is the address of a link or image, absolute; `text` the alternative text of an
+    that a cell takes; `rows` the rows that a cell takes; `header` marks cells that name a row or a column, a quote of
+    nothing but its speaker, and a term that is a function's signature; `url` is the address of a link or image,
+    absolute, and the name of the place of a heading or term on its page; `text` the alternative text of an
     image, a code block's text, a formula's TeX, and the label of a footnote; `language` the programming language of a
     code block.
     """

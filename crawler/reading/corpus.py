@@ -118,6 +118,7 @@ class CorpusChunk(NamedTuple):
     published: str | None
     language: str | None
     headings: list[str]
+    anchor: str | None
     positions: list[int]
     block_ids: list[int]
     size: int

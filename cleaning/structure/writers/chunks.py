@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cleaning.errors import OptionError
 from cleaning.structure.nodes import NodeType, StructureNode, plain_text
@@ -14,6 +14,7 @@ from cleaning.terms import count_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Self
 
 Unit = Literal["words", "characters"] | Callable[[str], int]
 
@@ -35,13 +36,15 @@ class Chunk:
     """A part of a page's main text as Markdown.
 
     `headings` are the texts of the headings above it, the highest first. `positions` are those of the page's blocks in
-    it, `size` is its measure in the unit that was asked for.
+    it, `size` is its measure in the unit that was asked for. `anchor` is the name of the place on the page where its
+    innermost heading with one stands: the URL of the page, `#` and it lead there. None if no heading has one.
     """
 
     text: str
     headings: tuple[str, ...]
     positions: tuple[int, ...]
     size: int
+    anchor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +58,27 @@ class _Piece:
     sentences: tuple[_Piece, ...] = ()
 
 
+class _Heading(NamedTuple):
+    """A heading above a section: its level, text and place on the page, "" if it has none."""
+
+    level: int
+    text: str
+    anchor: str
+
+
 @dataclass(slots=True)
 class _Section:
     """The blocks under one heading, the heading included."""
 
     headings: tuple[str, ...]
+    anchor: str = ""
     pieces: list[_Piece] = field(default_factory=list)
+
+    @classmethod
+    def below(cls, above: Sequence[_Heading]) -> Self:
+        """Return an empty section below these headings."""
+        anchors = [heading.anchor for heading in above if heading.anchor]
+        return cls(tuple(heading.text for heading in above), anchors[-1] if anchors else "")
 
 
 class Chunker:
@@ -128,27 +146,52 @@ class Chunker:
     def _chunk(self, pieces: Sequence[_Piece], section: _Section) -> Chunk:
         text = _joined(pieces)
         positions = dict.fromkeys(position for piece in pieces for position in piece.positions)
-        return Chunk(text, section.headings, tuple(positions), self._measure(text))
+        return Chunk(text, section.headings, tuple(positions), self._measure(text), section.anchor or None)
 
     # Pieces -------------------------------------------------------------------------------------------------------
 
     def _sections(self) -> list[_Section]:
         """Return the sections with their pieces. A heading without text below it joins the next section."""
         sections = [_Section(())]
-        above: list[tuple[int, str]] = []
-        for node in self._document.content:
+        self._add_sections(self._document.content, [], sections)
+        return [section for section in sections if section.pieces]
+
+    def _add_sections(
+        self, content: Sequence[StructureNode | str], above: list[_Heading], sections: list[_Section]
+    ) -> None:
+        for node in content:
             if isinstance(node, str):
                 continue
-            if node.type is not NodeType.HEADING:
+            if node.type is NodeType.DEFINITIONS and any(map(_is_signature, node.content)):
+                self._add_entries(node, above, sections)
+            elif node.type is NodeType.HEADING:
+                name = " ".join(plain_text(node.content).split())
+                self._begin(node, _Heading(node.level, name, node.url), above, sections)
+            else:
                 sections[-1].pieces += self._pieces(node)
-                continue
-            above = [heading for heading in above if heading[0] < node.level]
-            above.append((node.level, " ".join(plain_text(node.content).split())))
-            headings = tuple(text for _, text in above)
-            bare = sections.pop().pieces if _are_headings(sections[-1].pieces) else []
-            piece = _Piece(self._write([node]), tuple(node.positions), is_heading=True)
-            sections.append(_Section(headings, [*bare, piece]))
-        return [section for section in sections if section.pieces]
+
+    def _add_entries(self, node: StructureNode, above: list[_Heading], sections: list[_Section]) -> None:
+        """Add a section for each function or class of a list, below the heading above it."""
+        level = above[-1].level + 1 if above else 1
+        for part in node.content:
+            if isinstance(part, StructureNode) and part.type is NodeType.DESCRIPTION:
+                self._add_sections(part.content, above, sections)
+            elif isinstance(part, StructureNode) and _is_signature(part):
+                heading = StructureNode(NodeType.HEADING, part.content, part.positions, min(level, _MAX_HEADINGS))
+                name = " ".join(plain_text(part.content).split()).partition("(")[0]
+                self._begin(heading, _Heading(level, name, part.url), above, sections)
+            else:
+                sections[-1].pieces += self._pieces(StructureNode(node.type, [part]))
+        above[:] = [heading for heading in above if heading.level < level]
+        sections.append(_Section.below(above))
+
+    def _begin(self, node: StructureNode, heading: _Heading, above: list[_Heading], sections: list[_Section]) -> None:
+        above[:] = [*(other for other in above if other.level < heading.level), heading]
+        bare = sections.pop().pieces if _are_headings(sections[-1].pieces) else []
+        piece = _Piece(self._write([node]), tuple(node.positions), is_heading=True)
+        section = _Section.below(above)
+        section.pieces += [*bare, piece]
+        sections.append(section)
 
     def _pieces(self, node: StructureNode) -> list[_Piece]:
         if node.type is NodeType.PARAGRAPH:
@@ -193,6 +236,10 @@ class Chunker:
 
     def _write(self, nodes: Sequence[StructureNode]) -> str:
         return self._writer.write(nodes).rstrip("\n")
+
+
+def _is_signature(part: StructureNode | str) -> bool:
+    return isinstance(part, StructureNode) and part.type is NodeType.TERM and part.header
 
 
 def _are_headings(pieces: Sequence[_Piece]) -> bool:

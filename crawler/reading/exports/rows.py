@@ -136,6 +136,7 @@ EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
         ExportColumn("number", "int32", "place among the page's chunks, from 0"),
         *_FIRST_COLUMNS,
         ExportColumn("headings", "list<element: string>", "the headings above the chunk, the highest first"),
+        ExportColumn("anchor", "string", "the place of its innermost heading: `url`, `#` and it; null if it has none"),
         ExportColumn("positions", "list<element: int64>", "positions of the page's texts in it"),
         ExportColumn(
             "block_ids", "list<element: int64>", "ids of their blocks; a dropped headline or cell of a table has none"
@@ -442,6 +443,7 @@ class _ChunkRows(_PageRows):
                 own = {
                     "number": number,
                     "headings": list(chunk.headings),
+                    "anchor": chunk.anchor,
                     "positions": list(chunk.positions),
                     "block_ids": [blocks[page_id, place] for place in chunk.positions if (page_id, place) in blocks],
                     "size": chunk.size,
