@@ -32,8 +32,8 @@ _DAY = 86_400.0
 # Dates before the web are placeholders.
 _EARLIEST_DATE = date(1990, 1, 1)
 
-# A page is no longer visited after this many visits in a row that did not find it.
-RETIRE_MISSES = 5
+MIN_REVISITS = 10
+"""Fewer visits to stored pages do not show that a site has lost its pages."""
 
 # A page is due when it has changed with this probability. With a budget of one request a day for five pages, .2 costs
 # one point of freshness and .5 costs six; .05 gains nothing.
@@ -47,6 +47,7 @@ _JITTER = 0.1
 # A sitemap that dates every page today, or never changes a date, does not pass these two by chance.
 _MIN_RIGHT = 5
 _MIN_RIGHT_SHARE = 0.9
+_MAX_DOUBLINGS = 10
 _DATE_CHARS = len("2026-03-01")
 # Beyond this count the older half is forgotten: a sitemap that was right for years may break.
 _MAX_REMEMBERED = 100
@@ -159,10 +160,16 @@ class VisitHistory:
 
 @dataclass(frozen=True, slots=True)
 class RevisitBounds:
-    """The shortest and longest time between two visits to a page. Raises ValueError unless 0 < min ≤ max."""
+    """The shortest and longest time between two visits to a page, and how long it is not found until it is gone.
+
+    If more than a share of a site's pages are not found at once, none of them is gone. Raises ValueError unless
+    0 < min ≤ max.
+    """
 
     min_seconds: float = 3_600.0
     max_seconds: float = 30 * _DAY
+    gone_after_seconds: float = _DAY
+    max_vanished_share: float = 0.5
 
     def __post_init__(self) -> None:
         if not 0 < self.min_seconds <= self.max_seconds < math.inf:
@@ -170,6 +177,16 @@ class RevisitBounds:
                 f"pages cannot be visited every {self.min_seconds} to {self.max_seconds} seconds: "
                 "the shortest time must be above 0 and no longer than the longest"
             )
+
+    @property
+    def missed_seconds(self) -> float:
+        """The time until a page that was not found is visited again: half of what makes it gone, within the bounds."""
+        return min(max(self.gone_after_seconds / 2, self.min_seconds), self.max_seconds)
+
+    @property
+    def most_misses(self) -> int:
+        """The number of visits in a row that must miss a page until it is gone."""
+        return 1 + math.ceil(self.gone_after_seconds / self.missed_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,14 +270,14 @@ def next_visit(history: VisitHistory, now: datetime, bounds: RevisitBounds) -> d
 
     The result is always within the bounds from `now`, and always the same for the same history.
     """
-    spread = 1 + _JITTER * (2 * _hash_fraction(history.key) - 1)
+    spread = 1 if history.misses else 1 + _JITTER * (2 * _hash_fraction(history.key) - 1)
     seconds = _interval(history, now, bounds) * spread
     return now + timedelta(seconds=min(max(seconds, bounds.min_seconds), bounds.max_seconds))
 
 
-def is_retired(history: VisitHistory) -> bool:
+def is_gone(history: VisitHistory, bounds: RevisitBounds) -> bool:
     """Return True if a page was missed so often in a row that it counts as gone."""
-    return history.misses >= RETIRE_MISSES
+    return history.misses >= bounds.most_misses
 
 
 def due_page(history: VisitHistory, since: datetime, bounds: RevisitBounds) -> DuePage:
@@ -273,14 +290,13 @@ def choose_due_pages(pages: Sequence[DuePage], budget: int, now: datetime) -> li
     """Return the pages to visit with a budget of requests, those with the greatest gain first.
 
     A twentieth of the budget goes to the pages that are latest relative to their own interval, so that every page gets
-    its turn; the rest goes to the pages with the greatest gain. Retired pages are never chosen. Without pages, or with
-    a budget of 0 or less, the list is empty.
+    its turn; the rest goes to the pages with the greatest gain. Without pages, or with a budget of 0 or less, the list
+    is empty.
     """
-    gains = {page.history.key: _gain(page, now) for page in pages if not is_retired(page.history)}
-    waiting = [page for page in pages if page.history.key in gains]
-    late = nlargest(_fair_requests(budget, now), waiting, lambda page: (_lateness(page, now), page.history.key))
+    gains = {page.history.key: _gain(page, now) for page in pages}
+    late = nlargest(_fair_requests(budget, now), pages, lambda page: (_lateness(page, now), page.history.key))
     taken = {page.history.key for page in late}
-    others = [page for page in waiting if page.history.key not in taken]
+    others = [page for page in pages if page.history.key not in taken]
     best = nlargest(max(0, budget - len(late)), others, lambda page: (gains[page.history.key], page.history.key))
     return sorted(late + best, key=lambda page: (-gains[page.history.key], page.history.key))
 
@@ -288,9 +304,9 @@ def choose_due_pages(pages: Sequence[DuePage], budget: int, now: datetime) -> li
 def explain_next_visit(history: VisitHistory, now: datetime, bounds: RevisitBounds) -> str:
     """Return the reasons for a page's next visit, as a sentence without its full stop."""
     seen = f"last seen {_format_days((now - history.last_seen).total_seconds() / _DAY)} ago"
-    if is_retired(history):
-        return f"retired: not found at the latest {history.misses} visits; {seen}"
-    missing = f"not found at the latest {_format_count(history.misses, 'visit')}; " if history.misses else ""
+    missing = ""
+    if history.misses:
+        missing = f"not found at the latest {_format_count(history.misses, 'visit')} (gone at {bounds.most_misses}); "
     days = 1 / _change_rate(history, now)
     frequency = (
         f"about every {_format_days(days)}"
@@ -305,17 +321,24 @@ def explain_next_visit(history: VisitHistory, now: datetime, bounds: RevisitBoun
 
 
 def _interval(history: VisitHistory, now: datetime, bounds: RevisitBounds) -> float:
-    """Return the seconds until a page is due; each miss doubles them."""
+    """Return the seconds until a page is due; those of a missed page double once it could count as gone."""
+    if history.misses > 0:
+        late = min(max(0, history.misses - bounds.most_misses + 1), _MAX_DOUBLINGS)
+        return min(bounds.missed_seconds * 2.0**late, bounds.max_seconds)
     own_days = -math.log1p(-_DUE_PROBABILITY) / _estimate_changes(history).rate
     seconds = max(_days_until_clock(history.kind, history.age_days(now), own_days) * _DAY, bounds.min_seconds)
-    return min(seconds * 2.0 ** min(max(0, history.misses), RETIRE_MISSES), bounds.max_seconds)
+    return min(seconds, bounds.max_seconds)
 
 
 def _gain(page: DuePage, now: datetime) -> float:
     """Return the days of freshness that a visit is expected to gain; each miss halves them."""
     elapsed = max(0.0, page.history.own_days(now) - page.own_days)
     # A page whose clock has slowed down stays fresh longer.
-    return page.estimate.gain(elapsed) / page.history.clock_speed(now) / 2.0 ** max(0, page.history.misses)
+    return (
+        page.estimate.gain(elapsed)
+        / page.history.clock_speed(now)
+        / 2.0 ** min(max(0, page.history.misses), _MAX_DOUBLINGS)
+    )
 
 
 def _fair_requests(budget: int, now: datetime) -> int:

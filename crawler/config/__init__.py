@@ -341,6 +341,12 @@ class RevisitSettings(Theme):
     revisit_max_seconds: float = option(
         2_592_000.0, number(1.0, _YEAR), "Longest time between two visits of `scrapy recrawl` to a page."
     )
+    gone_after_seconds: float = option(
+        86_400.0,
+        number(0.0, _YEAR),
+        "How long the address of a stored page or section answers that nothing is there (404) until it is gone. It is "
+        "requested three times meanwhile. With 0 the first 404 is enough; a 410 always is.",
+    )
     revisit_budget: int = option(
         0, integer(0, 1_000_000_000), "Largest number of visits of `scrapy recrawl` in 24 hours. 0 sets no limit."
     )
@@ -537,7 +543,9 @@ class Config(
     @property
     def revisits(self) -> RevisitBounds:
         """The shortest and the longest time between two visits to a page."""
-        return RevisitBounds(self.revisit_min_seconds, self.revisit_max_seconds)
+        return RevisitBounds(
+            self.revisit_min_seconds, self.revisit_max_seconds, self.gone_after_seconds, self.max_vanished_share
+        )
 
     @property
     def fingerprinter(self) -> Fingerprinter:

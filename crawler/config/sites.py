@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 
 from cleaning.declare import declared_options, did_you_mean, mapping, option, parsed, text, texts, web_url
-from crawler.config import Config
+from crawler.config import REVISIT_BOUNDS, Config
 from crawler.config.arguments import read_arguments
 from crawler.errors import ConfigError
+from crawler.schedule import RevisitBounds
 from crawler.urls import url_key
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(day
 _SHORTEST = timedelta(minutes=1)
 _LONGEST = timedelta(days=365)
 _METHOD = "CLEANING_METHOD"
+_SHORTEST_SETTING, _LONGEST_SETTING = REVISIT_BOUNDS
 # One process crawls all sites into one database, with one log.
 _SHARED_PREFIXES = ("LOG_", "SPIDER_", "TWISTED_", "ASYNCIO_", "DATABASE_", "ALERT_")
 _SHARED_NAMES = frozenset({"ADDONS", "BOT_NAME", "COMMANDS_MODULE", "PARALLEL_CRAWLS", "PROGRESS", "SITES_FILE"})
@@ -76,7 +78,8 @@ class SiteEntry:
     interval: timedelta | None = option(
         None,
         parsed("interval", "a number of minutes, hours or days from 1m to 365d, such as 30m, 6h or 2d", _read_interval),
-        "How long after a visit the sections are visited again. Without it the schedule decides.",
+        "How long after a visit the sections are visited again, and at the earliest the pages. Without it the schedule "
+        "decides.",
     )
     method: str = option("", text(), "Cleaning method; the same as the setting CLEANING_METHOD.")
 
@@ -88,8 +91,15 @@ class SiteEntry:
 
     @property
     def crawl_settings(self) -> dict[str, Any]:
-        """The settings of its crawls, with the cleaning method."""
-        return dict(self.settings) | ({_METHOD: self.method} if self.method else {})
+        """The settings of its crawls, with the cleaning method, and the interval as the shortest one of pages."""
+        settings = {_METHOD: self.method} if self.method else {}
+        bounds = {}
+        if self.interval is not None:
+            seconds = self.interval.total_seconds()
+            bounds = {_SHORTEST_SETTING: seconds}
+            if seconds > RevisitBounds().max_seconds:
+                bounds[_LONGEST_SETTING] = seconds
+        return bounds | dict(self.settings) | settings
 
 
 def _argument(value: Any) -> str:

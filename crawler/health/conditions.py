@@ -10,8 +10,9 @@ from itertools import pairwise
 from statistics import median, median_low
 from typing import TYPE_CHECKING
 
+from crawler.schedule import MIN_REVISITS
 from crawler.storage.pages import REVISIT_KEY
-from crawler.storage.store import PageState
+from crawler.storage.store import STATES_OF_STORED_PAGES, PageState
 from crawler.terminal import count_of
 from crawler.urls import site_of
 from crawler.visit import MISSING_OUTCOMES, REFUSAL_OUTCOMES, Outcome, ProcessedPage
@@ -70,8 +71,6 @@ _MIN_VISITS = 2
 # A shop has its basket behind a log-in; of twenty articles, one may be for subscribers.
 _MAX_WALLED_SHARE = 0.05
 _MIN_PAGES = 10
-MIN_REVISITS = 10
-"""Fewer visits to stored pages do not show that a site has lost its pages."""
 _MIN_GAPS = 4
 _MIN_BATCHES = 3
 _MAX_UNLIKE_SHARE = 0.5
@@ -170,7 +169,8 @@ class SiteTally:
         self.walled[site_of(visit.url)] += is_walled + len(visit.walled)
         for walled in visit.walled:  # they have counted as something else, if they were stored already
             counter[_count_name(walled.outcome)] = max(0, counter[_count_name(walled.outcome)] - 1)
-        if visit.request is not None and REVISIT_KEY in visit.request.meta:
+        is_revisit = visit.request is not None and REVISIT_KEY in visit.request.meta
+        if is_revisit or saved.state in STATES_OF_STORED_PAGES:
             counter["revisits"] += 1
             counter["vanished"] += visit.outcome in MISSING_OUTCOMES
         if isinstance(visit.page, ProcessedPage):

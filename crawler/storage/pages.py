@@ -22,6 +22,7 @@ from xxhash import xxh64_intdigest
 
 from crawler import schedule
 from crawler.config import CLEANING_SETTINGS
+from crawler.discovery.live_coverage import is_live
 from crawler.redact import redact_arguments
 from crawler.schedule import PageKind, SitemapTrust, VisitHistory, next_visit
 from crawler.storage.headlines import EarlierVisits, PageNames, StatedMetadata, own_version
@@ -113,6 +114,7 @@ _FIND_PAGE = (
         page.c.body_hash,
         page.c.page_fingerprint,
         page.c.lastmod,
+        page.c.next_visit,
         page.c.method,
         page.c.options_hash,
         page.c.html.is_not(None).label("has_html"),
@@ -153,7 +155,7 @@ _REVISITED_PAGES = select(
     page.c.settings,
     page.c.retired_at,
 ).where(page.c.url_key.in_(bindparam("keys", expanding=True)))
-_FIND_SECTION = select(*SECTION_HISTORY).where(section.c.url_key == bindparam("key"))
+_FIND_SECTION = select(*SECTION_HISTORY, section.c.next_visit).where(section.c.url_key == bindparam("key"))
 _SET_LASTMOD = update(page).where(page.c.id == bindparam("page")).values(lastmod=bindparam("date"))
 
 
@@ -238,6 +240,12 @@ class PageRecord:
         """Whether the page can be visited again."""
         return "spider" in self.columns
 
+    def next_visit(self, history: VisitHistory) -> datetime:
+        """Return when to visit the page again: as soon as may be while its live coverage goes on."""
+        if is_live(self.page.fetched, self.visit_time):
+            return self.visit_time + timedelta(seconds=self.bounds.min_seconds)
+        return next_visit(history, self.visit_time, self.bounds)
+
     def at_own_address(self) -> Self:
         """Return the page under the key of its own address; the address that it states is doubted."""
         return replace(self, columns=self.columns | {"url_key": self.own_key, "doubted_canonical": self.key})
@@ -279,6 +287,7 @@ class StoredPage:
     options_hash: int | None
     fingerprint: int | None
     lastmod: str | None  # from a sitemap, since the last visit
+    next_visit: datetime | None
     has_html: bool
     has_origin: bool
     retired: bool
@@ -313,8 +322,8 @@ class StoredPage:
 class PageAbsence:
     """A page, or section, that was not found at its URL; `for_good` if its server says so.
 
-    A page is `withdrawn` if it is there, but its publisher asks that it be left alone: that is for good too. With
-    `moved_to`, its URL redirects there for good.
+    It is `hidden`, and never gone, where few words stand in its place: a wall. It is `withdrawn` if it is there, but
+    its publisher asks that it be left alone: that is for good too. With `moved_to`, its URL redirects there for good.
     """
 
     key: str
@@ -323,6 +332,7 @@ class PageAbsence:
     moved_to: str | None = None
     for_good: bool = False
     withdrawn: bool = False
+    hidden: bool = False
 
 
 def page_record(visit: Visit, source: PageSource) -> PageRecord | None:
@@ -398,6 +408,7 @@ def find_page(connection: Connection, key: str) -> StoredPage | None:
         options_hash=row.options_hash,
         fingerprint=row.page_fingerprint,
         lastmod=row.lastmod,
+        next_visit=row.next_visit,
         has_html=bool(row.has_html),
         has_origin=bool(row.has_origin),
         retired=bool(row.retired),
@@ -468,7 +479,7 @@ def _new_page(record: PageRecord, *, keep_html: bool) -> dict[str, Any]:
             "last_changed": record.visit_time,
             "visits": 1,
             "changes": 0,
-            "next_visit": next_visit(history, record.visit_time, record.bounds) if record.has_origin else None,
+            "next_visit": record.next_visit(history) if record.has_origin else None,
             "html": compress(record.page.fetched.body) if keep_html and not record.page.fetched.noarchive else None,
         }
     )
@@ -489,7 +500,7 @@ def update_page(
         "lastmod": None,
     }
     if stored.has_origin or record.has_origin:
-        values["next_visit"] = next_visit(after, record.visit_time, record.bounds)
+        values["next_visit"] = record.next_visit(after)
     if not record.has_origin and (settings := values.pop("settings")) is not None:
         # A replay or an import: the page is visited again in its own way, but cleaned by the new method.
         values["settings"] = {**_stored_settings(connection, stored), **settings}
@@ -728,16 +739,21 @@ def record_section(
         _update_section(connection, stored.id, values)
 
 
+def counts_miss(misses: int, next_visit: datetime | None, visit_time: datetime) -> bool:
+    """Return True if a visit counts that did not find a page: one before its time says no more than the last one."""
+    return not misses or next_visit is None or visit_time >= next_visit
+
+
 def record_section_absence(
     connection: Connection, key: str, visit_time: datetime, bounds: RevisitBounds, *, for_good: bool
 ) -> None:
     """Count a visit that did not find a section; it is retired after as many misses as a page."""
     stored = connection.execute(_FIND_SECTION, {"key": key}).first()
-    if stored is None:
+    if stored is None or not (for_good or counts_miss(stored.misses, stored.next_visit, visit_time)):
         return
     history = section_history(stored).missed()
     values: dict[str, Any] = {"misses": history.misses, "next_visit": next_visit(history, visit_time, bounds)}
-    if stored.retired_at is None and (for_good or schedule.is_retired(history)):
+    if stored.retired_at is None and (for_good or schedule.is_gone(history, bounds)):
         values["retired_at"] = visit_time
     _update_section(connection, stored.id, values)
 

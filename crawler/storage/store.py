@@ -7,6 +7,7 @@ check can find. So no two crawls store the same text twice.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -14,7 +15,7 @@ from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import bindparam, delete, false, select, update
+from sqlalchemy import bindparam, delete, false, func, select, update
 
 from cleaning.fingerprint import SCHEMES
 from cleaning.terms import count_words
@@ -39,7 +40,7 @@ from crawler.storage.requests import Ack, RequestState
 from crawler.storage.schema import check_fingerprint_scheme, keep_settings, prepare_schema
 from crawler.storage.search_index import TokenWriter
 from crawler.storage.structure import StructureWriter
-from crawler.storage.tables import block, crawl, page, section, sighting
+from crawler.storage.tables import batched, block, crawl, page, section, sighting
 from crawler.urls import host_of, site_of, url_key, without_credentials
 from crawler.visit import (
     BUSY_OUTCOMES,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from crawler.config import Config
     from crawler.discovery.feeds import FeedEntry
     from crawler.page_comparison import EarlierRow, PageComparison
+    from crawler.schedule import RevisitBounds
     from crawler.storage.addresses import PlacedPage
     from crawler.storage.backend import CrawlFileLock
     from crawler.storage.blocks import FoundOriginals
@@ -134,6 +136,34 @@ class SavedVisit:
     queued_again: bool = False
 
 
+STATES_OF_STORED_PAGES = frozenset(
+    {PageState.CHANGED, PageState.UNCHANGED, PageState.NOT_MODIFIED, PageState.MISSED, PageState.RETIRED}
+)
+"""The effects of visits to pages that were stored before."""
+
+
+class PagePresence:
+    """How many visits of this process to stored pages have found them, and how many have not, by site."""
+
+    def __init__(self) -> None:
+        self._visits = Counter[str]()
+        self._missing = Counter[str]()
+
+    def add(self, saved: Iterable[SavedVisit]) -> None:
+        """Count the visits of a batch that is stored."""
+        for result in saved:
+            if result.state in STATES_OF_STORED_PAGES:
+                site = site_of(result.url)
+                self._visits[site] += 1
+                self._missing[site] += result.state in {PageState.MISSED, PageState.RETIRED}
+
+    def is_vanishing(self, site: str, more: int, bounds: RevisitBounds) -> bool:
+        """Return True if, with so many `more` pages that are not found, most of a site's are."""
+        missing = self._missing[site] + more
+        is_known = missing >= schedule.MIN_REVISITS
+        return is_known and missing > bounds.max_vanished_share * (self._visits[site] + more)
+
+
 class Store:
     """A database of blocks, open for one writer; `origin` is that of the crawl it has joined."""
 
@@ -153,6 +183,7 @@ class Store:
         self._crawl_lock: CrawlFileLock | None = None
         self._next_promise: float | None = None  # of a crawl without a queue
         self._writer = writer or RetryingWriter()
+        self._presence = PagePresence()
         self._rules = rules
         self._bounds = boilerplate
         self._keep_html = keep_html
@@ -257,9 +288,11 @@ class Store:
 
     def _save_pairs(self, crawl_id: int, pairs: Sequence[tuple[Visit, PageRecord | None]]) -> list[SavedVisit]:
         try:
-            return self.write(lambda connection: self._save(connection, crawl_id, pairs, everything=False))
+            saved = self.write(lambda connection: self._save(connection, crawl_id, pairs, everything=False))
         except UnlockedPageError:
-            return self.write(lambda connection: self._save(connection, crawl_id, pairs, everything=True))
+            saved = self.write(lambda connection: self._save(connection, crawl_id, pairs, everything=True))
+        self._presence.add(saved)
+        return saved
 
     def _save(
         self,
@@ -278,7 +311,7 @@ class Store:
         # 2. Acknowledge the requests that end. If another process has taken one over, its visit is lost.
         lost = _acknowledge_visits(connection, visits, self._policy)
         self._promise_work(connection, crawl_id)
-        batch = _Batch.begin(connection)
+        batch = replace(_Batch.begin(connection), absences=absences, presence=self._presence)
         addresses = self._page_addresses(batch, alone=alone)
         addresses.prefetch([record for _, record in pairs if record is not None])
         lifecycle = PageLifecycle(batch, self._near_duplicates, self._policy, self.origin, addresses, alone=alone)
@@ -348,7 +381,7 @@ class Store:
         # another way now, only a text that it has lost is a change for sure.
         comparison = self._blocks.compare(record.page.blocks, earlier, record.page.cleaned.texts)
         if visit.few_words and stored is not None and _hides(stored, comparison, earlier):
-            lifecycle.record_absence(PageAbsence(record.key, stored.url, visit.at))
+            lifecycle.record_absence(PageAbsence(record.key, stored.url, visit.at, hidden=True))
             return SavedVisit(visit.url, PageState.WALLED, stored.page_id)
         was_active = stored is not None and not stored.retired and stored.site == record.site
         texts = BoilerplateChange.of(record.site, earlier if was_active else None, record.page.blocks)
@@ -470,9 +503,11 @@ class Store:
     def record_absences(self, absences: Sequence[PageAbsence]) -> list[SavedVisit]:
         """Record pages whose requests were redirected elsewhere; return the result of each, in order."""
         try:
-            return self.write(lambda connection: self._record_absences(connection, absences, everything=False))
+            saved = self.write(lambda connection: self._record_absences(connection, absences, everything=False))
         except UnlockedPageError:
-            return self.write(lambda connection: self._record_absences(connection, absences, everything=True))
+            saved = self.write(lambda connection: self._record_absences(connection, absences, everything=True))
+        self._presence.add(saved)
+        return saved
 
     def _record_absences(
         self, connection: Connection, absences: Sequence[PageAbsence], *, everything: bool
@@ -480,7 +515,7 @@ class Store:
         targets = (url_key(absence.moved_to) for absence in absences if absence.moved_to is not None)
         keys = [page_key(key) for key in (*(absence.key for absence in absences), *targets)]
         alone = self._lock(connection, absences, keys, everything=everything)
-        batch = _Batch.begin(connection)
+        batch = replace(_Batch.begin(connection), absences=absences, presence=self._presence)
         addresses = self._page_addresses(batch, alone=alone)
         lifecycle = PageLifecycle(batch, self._near_duplicates, self._policy, self.origin, addresses, alone=alone)
         saved = [
@@ -548,7 +583,7 @@ class Store:
         everything: bool = False,
     ) -> bool:
         """Lock the keys, or everything if `everything` or a page may be retired; return True for everything."""
-        if not everything and not _may_retire(connection, absences):
+        if not everything and not _may_retire(connection, absences, self._policy.revisits):
             lock(connection, keys)
             return False
         lock_all(connection)
@@ -594,6 +629,8 @@ class _Batch:
     tokens: TokenWriter
     structures: StructureWriter
     names: NameWriter
+    absences: Sequence[PageAbsence] = ()
+    presence: PagePresence = field(default_factory=PagePresence)
     new_pages: dict[str, int] = field(default_factory=dict)
     """The ids, by key, of pages that are inserted already but not saved yet."""
 
@@ -914,14 +951,14 @@ def _hides(stored: StoredPage, comparison: PageComparison, earlier: Sequence[Ear
     return is_lost and stored.history.misses < _WALLED_VISITS_MAX
 
 
-def _may_retire(connection: Connection, absences: Sequence[PageAbsence]) -> bool:
+def _may_retire(connection: Connection, absences: Sequence[PageAbsence], bounds: RevisitBounds) -> bool:
     """Return True if one of the absences may retire its page; retiring needs the locks of all pages."""
     if not absences:
         return False
     keys = {absence.key: absence.for_good for absence in absences}
     active = select(page.c.url_key, page.c.misses).where(page.c.url_key.in_(keys), page.c.retired_at.is_(None))
     rows = connection.execute(active)
-    return any(keys[row.url_key] or row.misses + 1 >= schedule.RETIRE_MISSES for row in rows)
+    return any(keys[row.url_key] or row.misses + 1 >= bounds.most_misses for row in rows)
 
 
 class PageLifecycle:
@@ -932,7 +969,9 @@ class PageLifecycle:
     nothing: its blocks are gone, it is neither a near-duplicate nor an original, and each of its texts counts on one
     page less of the site. A page that its publisher has withdrawn is retired at once too, and its HTML is deleted.
 
-    `alone` says that nobody else writes meanwhile. Only then are pages retired; otherwise at their next miss.
+    `alone` says that nobody else writes meanwhile. Only then are pages retired; otherwise at their next miss. Where
+    most pages of a site are not found at once, none is retired: the site is broken, or refuses, and the condition
+    `vanished` tells a person.
     """
 
     def __init__(
@@ -945,6 +984,7 @@ class PageLifecycle:
         *,
         alone: bool,
     ) -> None:
+        self._missing: dict[str, int] = {}
         self._batch = batch
         self._connection = batch.connection
         self._near_duplicates = near_duplicates
@@ -1017,9 +1057,15 @@ class PageLifecycle:
             return SavedVisit(absence.url, PageState.NONE)
         if self._policy.is_replay and _is_earlier(absence.visit_time, stored):
             return SavedVisit(absence.url, PageState.DEFERRED, stored.page_id)
+        counts = absence.for_good or pages.counts_miss(stored.history.misses, stored.next_visit, absence.visit_time)
+        if not (counts or stored.retired):
+            return SavedVisit(absence.url, PageState.MISSED, stored.page_id)
         history = stored.history.missed()
         values = self._next_visit(stored, history, absence.visit_time) | {"misses": history.misses}
-        retires = self._alone and not stored.retired and (absence.for_good or schedule.is_retired(history))
+        is_gone = absence.for_good or (not absence.hidden and schedule.is_gone(history, bounds))
+        retires = self._alone and not stored.retired and is_gone
+        if retires and not absence.withdrawn and self._is_vanishing(stored.site):
+            retires = False
         gone = self._retire(stored, absence.visit_time) if retires else 0
         if retires:
             values |= {"retired_at": absence.visit_time, "page_fingerprint": None}
@@ -1030,6 +1076,15 @@ class PageLifecycle:
         self._update(stored, values)
         state = PageState.RETIRED if retires else PageState.MISSED
         return SavedVisit(absence.url, state, stored.page_id, gone=gone)
+
+    def _is_vanishing(self, site: str) -> bool:
+        """Return True if most pages of a site are not found at once: then none of them is retired."""
+        if site not in self._missing:
+            in_site = select(func.count()).where(page.c.site == site)
+            parts = batched(sorted({absence.key for absence in self._batch.absences if not absence.withdrawn}))
+            numbers = [self._connection.scalar(in_site.where(page.c.url_key.in_(part))) or 0 for part in parts]
+            self._missing[site] = sum(numbers)
+        return self._batch.presence.is_vanishing(site, self._missing[site], self._policy.revisits)
 
     def _record_section(self, visit: Visit, key: str) -> None:
         bounds = self._policy.revisits

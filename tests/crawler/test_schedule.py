@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from histories import histories
@@ -10,14 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.schedule import (
-    RETIRE_MISSES,
     PageKind,
     RevisitBounds,
     VisitHistory,
     choose_due_pages,
     due_page,
     explain_next_visit,
-    is_retired,
+    is_gone,
     next_visit,
 )
 
@@ -60,19 +59,31 @@ def test_an_article_is_left_alone_for_longer_as_it_ages():
     assert waits == sorted(set(waits))
 
 
-def test_each_miss_doubles_the_time_until_the_next_try():
-    page = watched("a", intervals=5, changes=3)
-    first = seconds(page)
-    assert [seconds(replace(page, misses=misses)) / first for misses in (1, 2, 3)] == pytest.approx([2, 4, 8])
-
-
-def test_a_page_is_retired_after_five_misses_and_back_after_a_visit():
-    page = history()
-    for _ in range(RETIRE_MISSES - 1):
+@pytest.mark.parametrize(
+    ("bounds", "waits"),
+    [
+        (RevisitBounds(), [12, 12]),
+        (RevisitBounds(gone_after_seconds=6 * 3600), [3, 3]),
+        (RevisitBounds(gone_after_seconds=0), []),
+        (RevisitBounds(max_seconds=6 * 3600), [6, 6, 6, 6]),
+        (RevisitBounds(48 * 3600, 96 * 3600), [48]),
+    ],
+)
+def test_a_page_that_is_not_found_is_asked_again_within_hours_until_it_is_gone(bounds, waits):
+    """Whatever its changes were like: the waits, in hours, add up to what makes it gone, or a little more."""
+    page, waited = watched("a", intervals=5, changes=3).missed(), []
+    while not is_gone(page, bounds):
+        waited.append(seconds(page, START, bounds) / 3600)
         page = page.missed()
-        assert not is_retired(page)
-    assert is_retired(page.missed())
-    assert not is_retired(page.missed().visited(START, changed=False))
+    assert waited == waits
+    assert sum(waited) * 3600 >= bounds.gone_after_seconds
+    assert not is_gone(page.visited(START, changed=False), bounds)
+
+
+def test_a_page_that_stays_away_is_asked_less_and_less():
+    page = replace(history(), misses=RevisitBounds().most_misses)
+    waits = [seconds(replace(page, misses=misses), START, RevisitBounds()) / 3600 for misses in (3, 4, 5, 50)]
+    assert waits == [24, 48, 96, 720]
 
 
 def test_pages_of_one_crawl_come_back_at_different_times():
@@ -104,9 +115,8 @@ def test_the_next_visit_is_within_bounds_whatever_the_clock_and_the_dates(page, 
 
 @given(st.lists(histories(moments), max_size=8, unique_by=lambda page: page.key), moments, moments, st.integers(-2, 10))
 def test_choosing_keeps_to_the_budget_whatever_the_clock_and_the_dates(pages, since, now, budget):
-    alive = sum(not is_retired(page) for page in pages)
     chosen = choose_due_pages([due_page(page, since, BOUNDS) for page in pages], budget, now)
-    assert len(chosen) == min(max(0, budget), alive)
+    assert len(chosen) == min(max(0, budget), len(pages))
     assert len({page.history.key for page in chosen}) == len(chosen)
 
 
@@ -167,9 +177,7 @@ def test_even_a_budget_of_one_is_shared_fairly_in_the_long_run():
     assert 70 <= turns <= 130
 
 
-def test_retired_pages_are_not_chosen_and_no_pages_give_no_choice():
-    gone = replace(history(), misses=RETIRE_MISSES)
-    assert choose_due_pages(waiting([gone], START), 10, START) == []
+def test_no_pages_give_no_choice():
     assert choose_due_pages([], 10, START) == []
     assert choose_due_pages(waiting([history()], START), 0, START) == []
 
@@ -201,7 +209,5 @@ def test_the_reason_without_changes_has_the_estimated_rate():
 
 def test_the_reason_has_the_misses():
     now = START + timedelta(minutes=1)
-    missing = "not found at the latest 1 visit; visited once"
+    missing = "not found at the latest 1 visit (gone at 3); visited once"
     assert explain_next_visit(history().missed(), now, BOUNDS).startswith(missing)
-    gone = replace(history(published=date(2024, 1, 1)), misses=5)
-    assert explain_next_visit(gone, now, BOUNDS) == "retired: not found at the latest 5 visits; last seen 1 minute ago"

@@ -11,8 +11,8 @@ from sqlalchemy import func, select
 
 from crawler.config.arguments import RECRAWL, describe_arguments, resume_command
 from crawler.errors import NotStoredError
-from crawler.health.conditions import MIN_REVISITS
 from crawler.monitoring.exit_status import find_exit_status
+from crawler.schedule import MIN_REVISITS
 from crawler.storage import crawls as crawls_
 from crawler.storage.queries import CrawlReport, crawl_report
 from crawler.storage.tables import crawl, request

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from crawler.schedule import RETIRE_MISSES
+from crawler.schedule import RevisitBounds
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.pages import links_hash
 from crawler.storage.store import Store
@@ -87,10 +87,10 @@ def test_what_sets_equal_requests_apart_is_not_hashed(record):
 
 def test_a_section_is_retired_after_so_many_misses_and_returns(keep, listing, section):
     keep(listing("a"))
-    for day in range(1, RETIRE_MISSES + 1):
+    for day in range(1, RevisitBounds().most_misses + 1):
         assert section()["retired_at"] is None
         keep(listing(day=day, outcome=Outcome.NOT_FOUND))
-    assert (section()["misses"], section()["retired_at"] is None) == (RETIRE_MISSES, False)
+    assert (section()["misses"], section()["retired_at"] is None) == (RevisitBounds().most_misses, False)
     keep(listing("a", day=9))
     assert (section()["misses"], section()["retired_at"], section()["visits"]) == (0, None, 2)
 

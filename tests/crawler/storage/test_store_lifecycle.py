@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from crawler.schedule import RETIRE_MISSES, RevisitBounds
+from crawler.schedule import RevisitBounds
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.pages import REVISIT_KEY, PageAbsence
 from crawler.storage.prune import PruneSelection, prune_pages
@@ -19,6 +19,7 @@ URL = "https://a.example/1"
 OTHER = "https://a.example/2"
 LONG = " ".join(f"word{number}" for number in range(40))
 MOST = timedelta(days=10)
+MISSES = RevisitBounds().most_misses
 
 
 def request_for(url, mark=None, **values):
@@ -163,30 +164,52 @@ def test_not_modified_of_a_page_that_is_not_stored_is_nothing(keep, fruitless, r
 
 
 @pytest.mark.parametrize("outcome", [Outcome.NOT_FOUND, Outcome.REMOVED])
-def test_a_miss_doubles_the_time_to_the_next_visit(keep, read, fruitless, stored, outcome):
+def test_a_miss_counts_once_however_often_listings_lead_to_the_page(keep, read, fruitless, stored, outcome):
     keep(read(URL, "one"))
-    waits = []
-    for day in (1, 2, 3):
-        assert states(keep(fruitless(outcome, day=day))) == [PageState.MISSED]
-        waits.append(stored().next_visit - stored().first_seen - timedelta(days=day))
-    assert stored().misses == 3
+    misses = []
+    for hour in (24, 25, 26, 30, 36, 37, 47):
+        assert states(keep(fruitless(outcome, day=hour / 24))) == [PageState.MISSED]
+        misses.append(stored().misses)
+    assert misses == [1, 1, 1, 1, 2, 2, 2]
     assert (stored().visits, stored().last_seen) == (1, stored().first_seen)
-    assert waits[1] / waits[0] == pytest.approx(2, rel=0.01)
-    assert waits[2] / waits[1] == pytest.approx(2, rel=0.01)
+    assert states(keep(fruitless(outcome, day=2))) == [PageState.RETIRED]
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_site_that_finds_nothing_at_once_does_not_lose_its_pages(keep, read, fruitless, rows, status):
+    urls = [f"https://a.example/{number}" for number in range(30)]
+    keep(*(read(url, f"text of {url}") for url in urls))
+    gone = "SELECT count(*) AS n FROM page WHERE retired_at IS NOT NULL"
+    for day in range(1, 6):
+        for first in range(0, 30, 7):
+            keep(*(fruitless(Outcome.NOT_FOUND, url, day=day, status=status) for url in urls[first : first + 7]))
+    # Before so many were asked for, nobody can tell.
+    (few,) = rows(gone)
+    assert few["n"] == (0 if status == 404 else 7)
+    keep(*(read(url, f"text of {url}", day=7) for url in urls))
+    assert rows(gone) == [{"n": 0}]
+
+
+def test_most_pages_may_go_if_their_site_has_others(keep, read, fruitless, rows):
+    urls = [f"https://a.example/{number}" for number in range(30)]
+    keep(*(read(url, f"text of {url}") for url in urls))
+    keep(*(fruitless(Outcome.NOT_MODIFIED, url) for url in urls[14:]))
+    keep(*(fruitless(Outcome.NOT_FOUND, url, status=410) for url in urls[:14]))
+    assert rows("SELECT count(*) AS n FROM page WHERE retired_at IS NOT NULL") == [{"n": 14}]
 
 
 def test_after_so_many_misses_a_page_is_retired(keep, read, fruitless, stored, rows):
     keep(read(URL, "one", LONG), read(OTHER, LONG))
-    for day in range(1, RETIRE_MISSES):
+    for day in range(1, MISSES):
         keep(fruitless(Outcome.NOT_FOUND, OTHER, day=day))
         assert stored(OTHER).retired_at is None
-    (last,) = keep(fruitless(Outcome.NOT_FOUND, OTHER, day=RETIRE_MISSES))
+    (last,) = keep(fruitless(Outcome.NOT_FOUND, OTHER, day=MISSES))
     assert (last.state, last.gone) == (PageState.RETIRED, 1)
-    assert stored(OTHER).retired_at == stored(OTHER).first_seen + timedelta(days=RETIRE_MISSES)
+    assert stored(OTHER).retired_at == stored(OTHER).first_seen + timedelta(days=MISSES)
     assert rows("SELECT count(*) AS n FROM sighting WHERE gone_at IS NULL") == [{"n": 0}]
     assert rows("SELECT count(*) AS n FROM block WHERE gone_at IS NULL") == [{"n": 2}]
     assert states(keep(fruitless(Outcome.NOT_FOUND, OTHER, day=9))) == [PageState.MISSED]
-    assert stored(OTHER).retired_at == stored(OTHER).first_seen + timedelta(days=RETIRE_MISSES)
+    assert stored(OTHER).retired_at == stored(OTHER).first_seen + timedelta(days=MISSES)
 
 
 def test_a_page_gone_for_good_is_retired_at_once(keep, read, fruitless, stored):
@@ -197,7 +220,7 @@ def test_a_page_gone_for_good_is_retired_at_once(keep, read, fruitless, stored):
 
 def test_a_visit_in_between_begins_the_count_anew(keep, read, fruitless, stored):
     keep(read(URL, "one"))
-    for day in range(1, RETIRE_MISSES):
+    for day in range(1, MISSES):
         keep(fruitless(Outcome.NOT_FOUND, day=day))
     keep(fruitless(Outcome.NOT_MODIFIED, day=6))
     assert stored().misses == 0
