@@ -365,9 +365,6 @@ class VisitMiddleware:
 
     def _count(self, visit: Visit) -> None:
         self._crawler.stats.inc_value(f"visit/{visit.outcome}")
-        for walled in visit.walled:
-            self._crawler.stats.inc_value(f"visit/{walled.outcome}", -1)
-            self._crawler.stats.inc_value(f"visit/{visit.outcome}")
         if visit.outcome not in {Outcome.PAGE, Outcome.SECTION}:
             # Who looks at one page, as with `scrapy parse`, must see why its callback was not called.
             level = logging.WARNING if context_of(self._crawler).looks_only else logging.DEBUG

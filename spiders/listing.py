@@ -121,10 +121,6 @@ class ListingSpider(ArgumentSpider):
         spider.seen_urls = SeenUrls()
         return spider
 
-    def sections(self) -> Sequence[str]:
-        """Return URLs on the sites whose stored pages are read before the crawl; none by default."""
-        return ()
-
     def parse_listing(self, response: Response, number: int = 1) -> Iterator[Request]:
         """Yield the articles of a listing, and its next page as long as pages are wanted and list anything new."""
         assert isinstance(response, TextResponse)

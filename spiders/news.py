@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.http import TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES
 
@@ -25,6 +25,7 @@ from crawler.discovery.portals import read_portals, select_portals
 from crawler.errors import ConfigError, StoreError
 from crawler.fetching.replay import replay_source
 from crawler.fetching.response_filter import has_content
+from crawler.monitoring.exit_status import SITE_PROBLEMS_STAT
 from crawler.schedule import lastmod_claims_change, parse_lastmod
 from crawler.storage.pages import LASTMOD_KEY
 from crawler.urls import host_of, url_key
@@ -106,6 +107,7 @@ class NewsSpider(ListingSpider):
     Arguments = NewsArguments
     arguments: NewsArguments
     portals: dict[str, Portal]
+    table_faults: list[str]
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name, **arguments)
@@ -119,15 +121,23 @@ class NewsSpider(ListingSpider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         config = config_of(crawler)
+        faults: dict[str, str] = {}
         try:
-            portals = select_portals(spider.arguments.site, read_portals(config.portals))
+            table = read_portals(config.portals, faults)
+            names = [name for name in spider.arguments.site.split(",") if name.strip().lower() not in faults]
+            if not names:
+                raise ConfigError("; ".join(faults.values()))
+            portals = select_portals(",".join(names), table)
         except ValueError as error:
             if isinstance(error, ConfigError):
                 raise
             raise ConfigError(f"the argument 'site' of 'news' is {spider.arguments.site!r}: {error}") from error
+        spider.table_faults = list(faults.values())
         if "saved" in spider.arguments.sources and not config.replay:
             raise ConfigError("sources=saved reads saved pages, but REPLAY is not set: add -s REPLAY=PATH")
         spider.portals = {portal.name: portal for portal in portals}
+        crawler.signals.connect(spider.report_faults, signal=signals.spider_opened)
+        crawler.signals.connect(spider.add_cookie, signal=signals.request_reached_downloader)
         spider.renders_all = config.render or not any(portal.render for portal in portals)
         _apply_portal_settings(crawler.settings, portals, config, spider.arguments.seconds)
         return spider
@@ -349,6 +359,21 @@ class NewsSpider(ListingSpider):
         request = Request(url, self.parse_listed, cb_kwargs=about, meta={"judge": False}, priority=_SITEMAP_PRIORITY)
         return self._portal_request(portal, request)
 
+    def report_faults(self) -> None:
+        """Say which rows of the table are left out: the crawl of the others does not end with exit code 0."""
+        for fault in self.table_faults:
+            logger.error("A row of the table of portals is left out: %s", fault)
+        if self.table_faults:
+            self.crawler.stats.set_value(SITE_PROBLEMS_STAT, self.table_faults)
+
+    def add_cookie(self, request: Request) -> None:
+        """Add the Cookie of a portal's row to a request to its hosts just before it is sent, so that none stores it."""
+        portal = self.portals.get(request.meta.get(_PORTAL_META, ""))
+        if portal is not None and portal.cookie and portal.owns(request.url):
+            # A repeated or redirected request has it already; COOKIES_ENABLED adds others.
+            kept = [value.decode("latin-1") for value in request.headers.getlist("Cookie")]
+            request.headers["Cookie"] = "; ".join(kept if portal.cookie in "; ".join(kept) else [*kept, portal.cookie])
+
     def _portal_request(self, portal: Portal, request: Request, **more: Any) -> Request:
         """Return a request with the headers, the cleaning method and the rendering of the portal's row."""
         meta = {**request.meta, _PORTAL_META: portal.name, **more}
@@ -357,7 +382,8 @@ class NewsSpider(ListingSpider):
         if not self.renders_all and not portal.render:
             meta["render"] = False
         for name, value in portal.headers.items():
-            request.headers[name] = value
+            if name.lower() != "cookie":
+                request.headers[name] = value
         portal_request: Request = request.replace(meta=meta)
         return portal_request
 

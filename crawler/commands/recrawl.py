@@ -175,6 +175,11 @@ class RecrawlCommand(ConfiguredCommand, CrawlCommand):
             exit_code = EXIT_FAILURE
         return max((run.exit_code for run in runs if run.exit_code), default=exit_code)
 
+    def _announce_turns(self, feeds: SharedFeeds) -> None:
+        assert self.settings is not None
+        if (turns := feeds.describe_turns()) and not is_quiet(self.settings):
+            print_error(f"scrapy: {turns}")
+
     def _set_aside(self, sections: Sequence[str]) -> None:
         with opened_engine(self.config.database_url, must_exist=True) as engine:
             schema.check_schema(engine)
@@ -225,6 +230,7 @@ class RecrawlCommand(ConfiguredCommand, CrawlCommand):
         options = RunOptions(config, opts.spargs, join=opts.join, processes=processes, feeds=SharedFeeds())
         waiting = [self._waiting(planned.popleft(), options, runs) for _ in range(len(planned))]
         options.feeds.check()
+        self._announce_turns(options.feeds)
         ParallelCrawls(self.crawler_process, waiting, config.parallel_crawls).run()
         return runs
 

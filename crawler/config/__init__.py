@@ -359,8 +359,8 @@ class RevisitSettings(Theme):
         8,
         integer(1, 100),
         "Largest number of crawls that `scrapy recrawl` and `scrapy sites crawl` run at the same time. Crawls of the "
-        "same host, or with the same `ARCHIVE`, `METRICS` or feed (`-o`, `-O`), run one after the other, and so do "
-        "crawls with `RENDER`. "
+        "same host, or with the same `ARCHIVE`, `METRICS` or feed (`-o`, `-O`; not jsonl), run one after the other, "
+        "and so do crawls with `RENDER`. "
         "The crawls at one time share `CLEANING_PROCESSES`; each has at least one.",
     )
 

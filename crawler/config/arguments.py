@@ -11,7 +11,7 @@ from cleaning.declare import declared_options, did_you_mean
 from crawler.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 FRESH = "fresh"
 """Argument of every spider: `-a fresh=1` starts a new crawl even if an unfinished one has the same arguments."""
@@ -33,6 +33,10 @@ class ArgumentSpider(Spider):
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name, **arguments)
         self.arguments = read_arguments(type(self).Arguments, arguments, self.name)
+
+    def sections(self) -> Sequence[str]:
+        """Return the URLs that the crawl is of; none by default."""
+        return ()
 
 
 def read_arguments(declared: type[Arguments], values_by_name: Mapping[str, Any], spider: str) -> Arguments:

@@ -27,8 +27,7 @@ _DELAY_MAX = 3_600.0
 _HOST = re.compile(r"(?:[\w-]+\.)*[\w-]+(?::\d{1,5})?|\[[0-9a-f:]+\](?::\d{1,5})?", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-# The frontier does not store these headers of a request, so a table may not hold them either.
-_SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
+_SECRET_HEADERS = frozenset({"authorization", "proxy-authorization"})
 
 
 def _portal_column(read: Callable[[Any], Any], help_text: str, default: Any = MISSING, **more: Any) -> Any:
@@ -145,7 +144,9 @@ class Portal:
     delay: float | None = _portal_column(
         _delay, "minimum seconds between two requests to its hosts, by default AutoThrottle's", None
     )
-    headers: Mapping[str, str] = _portal_column(_headers, "headers of each request to it", None)
+    headers: Mapping[str, str] = _portal_column(
+        _headers, "headers of each request to it, such as the `Cookie` that opens its wall of consent", None
+    )
     method: str = _portal_column(_method, "the method that cleans its pages, by default CLEANING_METHOD", "")
     render: bool = _portal_column(_flag, "true renders its pages in a browser", False)
     evidence: Mapping[str, tuple[str, ...]] = _portal_column(
@@ -156,6 +157,11 @@ class Portal:
     def start(self) -> str:
         """The address of the home page."""
         return self.home or f"https://{self.host}/"
+
+    @property
+    def cookie(self) -> str:
+        """The Cookie of `headers`, "" without one: it is sent, but stored nowhere."""
+        return next((value for name, value in self.headers.items() if name.lower() == "cookie"), "")
 
     @property
     def domains(self) -> frozenset[str]:
@@ -175,18 +181,27 @@ class Portal:
 PORTAL_COLUMNS = {column.name: column for column in fields(Portal) if column.name != "name"}
 
 
-def read_portals(own: str = "") -> dict[str, Portal]:
+def read_portals(own: str = "", faults: dict[str, str] | None = None) -> dict[str, Portal]:
     """Return all portals by name: the shipped ones, and the ones of the user's own file, if there is one.
 
-    A row of the user's file with the name of a shipped portal replaces the columns that it names. Raises ConfigError
-    for an unreadable file and for an invalid row.
+    A row of the user's file with the name of a shipped portal replaces the columns that it names. A sentence about each
+    invalid row is added to `faults`, by its name. Raises ConfigError for an unreadable file, and without `faults` for
+    an invalid row.
     """
     text = files("spiders").joinpath(_SHIPPED_TABLE).read_text("utf-8")
     rows = _parse_toml(text, _SHIPPED_TABLE)
     added = _user_rows(own) if own else {}
     where = dict.fromkeys(rows, _SHIPPED_TABLE) | dict.fromkeys(added, own)
     merged = {name: _merge_rows(rows.get(name), added.get(name)) for name in where}
-    return {name: _read_portal(name, row, where[name]) for name, row in merged.items()}
+    portals = {}
+    for name, row in merged.items():
+        try:
+            portals[name] = _read_portal(name, row, where[name])
+        except ConfigError as error:
+            if faults is None:
+                raise
+            faults[name] = str(error)
+    return portals
 
 
 def select_portals(text: str, table: Mapping[str, Portal]) -> tuple[Portal, ...]:
@@ -204,6 +219,15 @@ def select_portals(text: str, table: Mapping[str, Portal]) -> tuple[Portal, ...]
 
 def _read_portal(name: str, row: Any, where: str) -> Portal:
     """Return a row of a table. Raises ConfigError with the row, the column, its value and what the column takes."""
+    if not _PORTAL_NAME.fullmatch(name) or name == ALL_PORTALS:
+        raise ConfigError(
+            f"{where}: {name!r} is not a valid name of a portal; it takes small letters, digits and hyphens, and "
+            f"{ALL_PORTALS!r} is reserved"
+        )
+    return _read_columns(name, row, where)
+
+
+def _read_columns(name: str, row: Any, where: str) -> Portal:
     if not isinstance(row, dict):
         raise ConfigError(f"{where}: {name!r} is {row!r}; a portal is a table of columns, [{name}]")
     values: dict[str, Any] = {"headers": {}, "evidence": {}}
@@ -256,7 +280,7 @@ def _select_portal(name: str, table: Mapping[str, Portal]) -> Portal:
     try:
         known = next((portal for portal in table.values() if _netloc(home) == _netloc(portal.start)), None)
         row = {"host": _netloc(home), "home": web_url().read(home)}
-        return known or _read_portal(_netloc(home), row, "the argument 'site'")
+        return known or _read_columns(_netloc(home), row, "the argument 'site'")
     except ConfigError as error:
         raise ValueError(str(error)) from error
 
@@ -278,12 +302,6 @@ def _parse_toml(text: str, where: str) -> dict[str, Any]:
         rows = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{where} is not valid TOML: {error}") from error
-    for name in rows:
-        if not _PORTAL_NAME.fullmatch(name) or name == ALL_PORTALS:
-            raise ConfigError(
-                f"{where}: {name!r} is not a valid name of a portal; it takes small letters, digits and hyphens, and "
-                f"{ALL_PORTALS!r} is reserved"
-            )
     return rows
 
 

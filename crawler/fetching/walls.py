@@ -68,6 +68,7 @@ _SILENT_MAX_WORDS = 10
 _MAX_LINKS = 10
 _RUN_WORDS = 3
 _NOT_COMPARED = _LEFT_OUT | {"a", "nav", "footer"}
+_CONTROLS = frozenset({"button", "form", "input", "script", "iframe"})
 _LEAST_WORDS = 5
 _ANSWERS_MAX = 10_000
 _ADDRESSES_MAX = 20
@@ -235,13 +236,16 @@ class RepeatedAnswers:
 def _few_words(page: Page) -> list[str]:
     """Return the words and tags of a page outside links and navigation; [] for a page of many words, or hardly any.
 
-    What differs with each answer, as its id or an address, does not count.
+    What differs with each answer, as its id or an address, does not count. A page without a control, a script or a word
+    of consent asks nothing of a visitor, so it is no wall: [] too.
     """
     words: list[str] = []
     tags: list[str] = []
+    asks = False
     body = page.root.find("body")
     walk = etree.iterwalk(page.root if body is None else body, events=("start", "end"))
     for event, element in walk:
+        asks = asks or element.tag in _CONTROLS
         if event == "start" and (element.tag in _NOT_COMPARED or not isinstance(element.tag, str)):
             walk.skip_subtree()
             continue
@@ -250,4 +254,5 @@ def _few_words(page: Page) -> list[str]:
         tags += [element.tag] if event == "start" else []
         if len(words) > FEW_WORDS:
             return []
-    return words + tags if len(words) >= _LEAST_WORDS else []
+    asks = asks or _CONSENT_WORD.search(" ".join(words)) is not None
+    return words + tags if asks and len(words) >= _LEAST_WORDS else []

@@ -30,7 +30,6 @@ from crawler.health.conditions import DATABASE, Condition, HealthBounds, SiteTal
 from crawler.health.records import Alert
 from crawler.storage.database import location_of_url, opened_engine, write_transaction
 from crawler.storage.requests import database_now
-from crawler.urls import site_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -75,8 +74,8 @@ class HealthStep:
     def add_unasked(self, requests: Mapping[tuple[str, str], int]) -> None:
         self._tally.add_unasked(requests)
 
-    def record(self, store: Store, crawl_id: int, arguments: Mapping[str, str]) -> dict[str, list[Finding]]:
-        """Store the counts and the conditions; return the findings by site.
+    def record(self, store: Store, crawl_id: int, targets: AbstractSet[str]) -> dict[str, list[Finding]]:
+        """Store the counts and the conditions; return the findings by site. The crawl was of the `targets`.
 
         Processes of a crawl that end together wait for each other only while the rows are written. The counts are
         committed before any are read, so the last of the processes judges what all have met.
@@ -86,7 +85,6 @@ class HealthStep:
         began = now - timedelta(seconds=time.monotonic() - self._began)
         earlier_runs = store.read(lambda connection: records.read_earlier_runs(connection, crawl_id, counts, began))
         store.write(lambda connection: records.add_counts(connection, crawl_id, counts, now))
-        targets = {site_of(value) for value in arguments.values() if "://" in value}
         findings = store.read(lambda connection: self._judge(connection, now, earlier_runs, targets))
         database = judge_database(self._seconds, self._bounds)
         if database is not None:

@@ -34,7 +34,7 @@ class Condition(StrEnum):
     WALLED = "walled"
     """A page of consent or a log-in answers in place of articles."""
     SILENT = "silent"
-    """No request gets a usable answer: errors, time-outs, a lost host, a forbidding robots.txt.
+    """No request gets a usable answer: errors, time-outs, a lost host, a forbidding robots.txt, or a single refusal.
 
     A robots.txt that cannot be read forbids everything too."""
     VANISHED = "vanished"
@@ -218,7 +218,9 @@ def judge_site(
     latest = crawls[0].counts
     findings = []
     if is_target or any(crawl.counts.answered for crawl in crawls):
-        findings += [_judge_refusals(latest, bounds), _judge_silence(latest)]
+        is_unknown = not any(crawl.counts.answered for crawl in crawls)
+        silence = _judge_silence(latest, is_target=is_target, is_unknown=is_unknown)
+        findings += [_judge_refusals(latest, bounds), silence]
     findings += [
         _judge_wall(latest, walled),
         _judge_vanished(latest, bounds),
@@ -260,10 +262,15 @@ def _judge_wall(latest: SiteCounts, walled: int) -> Finding | None:
     return Finding(Condition.WALLED, holds=False) if latest.pages else None
 
 
-def _judge_silence(latest: SiteCounts) -> Finding | None:
+def _judge_silence(latest: SiteCounts, *, is_target: bool, is_unknown: bool) -> Finding | None:
+    """Return whether a site is silent. One visit shows that if it is all that the crawl of the site came to."""
     if latest.answered:
         return Finding(Condition.SILENT, holds=False)
-    if latest.failed >= _MIN_VISITS and latest.failed == latest.visits:
+    if latest.refused >= _MIN_VISITS and latest.refused == latest.visits:
+        return None  # it is refused
+    is_failed = latest.failed == latest.visits and latest.visits >= _MIN_VISITS
+    is_lost = is_target and latest.visits and (is_unknown or latest.failed + latest.refused == latest.visits)
+    if is_failed or is_lost:
         sentence = f"none of {count_of(latest.visits, 'visit')} got an answer that could be used"
         return Finding(Condition.SILENT, holds=True, sentence=sentence)
     return None

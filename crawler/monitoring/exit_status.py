@@ -37,7 +37,7 @@ _REFUSED_UNASKED_STAT = "frontier/refused"
 """The stat with the number of requests that were not made because their host refused for too long."""
 
 SITE_PROBLEMS_STAT = "sites/problems"
-"""The stat with a sentence for each site where the crawl has not done what it is for."""
+"""The stat with a sentence for each site where the crawl has not done what it is for, or that it had to leave out."""
 
 NOFOLLOW_STAT = "directives/nofollow_links"
 """The stat with the number of links that were not followed because their page says nofollow."""
@@ -132,6 +132,9 @@ _NOFOLLOW_REMEDY = (
     "{links} not followed because their page says nofollow; -s OBEY_NOFOLLOW=false follows them, if you may"
 )
 _REFUSED_REMEDY = "crawl more slowly (DOWNLOAD_DELAY), and name yourself (CONTACT)"
+# One page may be without text, as one of pictures is.
+_MIN_PAGES_WITHOUT_BLOCK = 2
+_NO_BLOCK_REMEDY = "`scrapy explain URL` shows why, and another CLEANING_METHOD or PROFILE may fit these pages"
 _HTTPS_REMEDY = "if the site has no https, ask for it by http://"
 _UNKNOWN_HOST = "DNS lookup failed"
 
@@ -229,7 +232,19 @@ def _find_problem(stats: Mapping[str, Any], max_refused_share: float) -> str | N
         failed = 0 < total == sum(visits[outcome] for outcome in FAILED_OUTCOMES)
     else:
         failed = not visits[Outcome.PAGE] and not visits[Outcome.NOT_MODIFIED]
-    return _explain_no_page(visits, stats) if failed else _find_failed_items(stats)
+    return _explain_no_page(visits, stats) if failed else _explain_no_block(stats) or _find_failed_items(stats)
+
+
+def _explain_no_block(stats: Mapping[str, Any]) -> str | None:
+    """Return a sentence if pages were cleaned and all their blocks dropped, with the reason of most of them."""
+    pages, kept = _count_stat(stats, "clean/pages"), _count_stat(stats, f"blocks/{Reason.KEPT}")
+    if kept or pages < _MIN_PAGES_WITHOUT_BLOCK or _count_stat(stats, f"visit/{Outcome.NOT_MODIFIED}"):
+        return None
+    counts = {reason: _count_stat(stats, f"blocks/{reason}") for reason in Reason}
+    most = max(counts, key=lambda reason: counts[reason])
+    blocks = f"all {sum(counts.values()):,} blocks were dropped, {counts[most]:,} as {most}"
+    shown = blocks if counts[most] else "they have none"
+    return f"no block of text was kept of {pages:,} pages: {shown}; {_NO_BLOCK_REMEDY}"
 
 
 def _find_failed_items(stats: Mapping[str, Any]) -> str | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from scrapy.utils.asyncio import AsyncioLoopingCall
 
 from crawler.config import Config, config_of
-from crawler.config.arguments import given_arguments
+from crawler.config.arguments import ArgumentSpider, given_arguments
 from crawler.context import context_of
 from crawler.errors import StoreError
 from crawler.health.alerts import HealthStep
@@ -31,6 +31,7 @@ from crawler.monitoring.exit_status import (
 from crawler.processing.store_thread import StoreThread
 from crawler.storage.database import location_of_url
 from crawler.storage.store import PageState, Store
+from crawler.urls import site_of
 from crawler.visit import Outcome, ProcessedPage, Visit
 
 if TYPE_CHECKING:
@@ -195,7 +196,10 @@ class StoreStep:
         arguments = given_arguments(self._crawler.spider)
         if self._frontier is not None:
             self._health.add_unasked(self._frontier.unasked)
-        findings = self._health.record(self.thread.store, self.thread.crawl_id, arguments)
+        spider = self._crawler.spider
+        sections = spider.sections() if isinstance(spider, ArgumentSpider) else ()
+        targets = {site_of(url) for url in (*arguments.values(), *sections) if "://" in url}
+        findings = self._health.record(self.thread.store, self.thread.crawl_id, targets)
         problems = [
             f"{site}: {finding.sentence}"
             for site, site_findings in sorted(findings.items())
@@ -203,7 +207,7 @@ class StoreStep:
             if finding.holds and finding.condition in FAILING_CONDITIONS
         ]
         if problems:
-            self._stats.set_value(SITE_PROBLEMS_STAT, problems)
+            self._stats.set_value(SITE_PROBLEMS_STAT, [*self._stats.get_value(SITE_PROBLEMS_STAT, ()), *problems])
 
     def abandon(self) -> None:
         """Close the database of a crawl that has not begun."""
@@ -217,7 +221,9 @@ class StoreStep:
     def _add(self, visit: Visit) -> None:
         self.thread.waiting += 1
         if visit.walled:
-            self._walled.update(walled.asked for walled in visit.walled)
+            visit = replace(visit, walled=tuple(walled for walled in visit.walled if walled.asked not in self._walled))
+            for walled in visit.walled:
+                self._count_wall(walled.asked, walled.outcome)
             self._pending = [self._as_walled(pending) for pending in self._pending]
         self._pending += self._complete(self._as_walled(_without_tree(visit)))
         if sum(map(_weight, self._pending)) >= self._batch_capacity or self._is_urgent(visit):
@@ -225,10 +231,15 @@ class StoreStep:
         elif visit.requests and self._frontier and self._frontier.is_starving and self._flush_soon is None:
             self._flush_soon = asyncio.get_running_loop().call_later(_GATHER_SECONDS, self._flush)
 
+    def _count_wall(self, asked: str, outcome: Outcome) -> None:
+        """Count a visit as one to a wall that has counted as something else."""
+        self._walled.add(asked)
+        self._stats.inc_value(f"visit/{outcome}", -1)
+        self._stats.inc_value(f"visit/{Outcome.WALL}")
+
     def _as_walled(self, visit: Visit) -> Visit:
         """Return a visit that is not stored yet without its page if that was a wall; its stats are right already."""
-        asked = visit.url if visit.request is None else visit.request.url
-        if asked not in self._walled or visit.outcome not in {Outcome.PAGE, Outcome.SECTION}:
+        if _asked_url(visit) not in self._walled or visit.outcome not in {Outcome.PAGE, Outcome.SECTION}:
             return visit
         self._stats.inc_value("store/pages_walled", int(visit.page is not None))
         return replace(visit, outcome=Outcome.WALL, error="later pages have the same few words", page=None)
@@ -280,9 +291,8 @@ class StoreStep:
             return
         for visit, result in zip(batch, saved, strict=True):
             self._count(visit, result)
-            if result.state is PageState.WALLED:
-                self._stats.inc_value(f"visit/{visit.outcome}", -1)
-                self._stats.inc_value(f"visit/{Outcome.WALL}")
+            if result.state is PageState.WALLED and _asked_url(visit) not in self._walled:
+                self._count_wall(_asked_url(visit), visit.outcome)
             self._health.add_visit(visit, result)
             if visit.lease_token and visit.ends_request:
                 del self._parts[visit.lease_token]
@@ -345,6 +355,10 @@ def _inform(frontier: LeaseHolder, batch: Sequence[Visit]) -> None:
     frontier.acknowledged([visit.lease_token for visit in batch if visit.lease_token and visit.ends_request])
     if any(visit.pause_evidence for visit in batch):
         frontier.check_pauses()
+
+
+def _asked_url(visit: Visit) -> str:
+    return visit.url if visit.request is None else visit.request.url
 
 
 def _without_tree(visit: Visit) -> Visit:

@@ -15,7 +15,7 @@ def site(serve, answer):
 def news(crawl, site, tmp_path):
     """Crawl the site as a portal with these columns, or without any row."""
 
-    def run(columns=None, settings=None, **arguments):
+    def run(columns=None, settings=None, rows="", **arguments):
         more = dict(settings or {})
         name = f"{site.url}/"
         if columns is not None:
@@ -23,7 +23,7 @@ def news(crawl, site, tmp_path):
             lines = [f"{key} = {json.dumps(value)}" for key, value in columns.items() if key != "headers"]
             lines += [f"headers.{key} = {json.dumps(value)}" for key, value in columns.get("headers", {}).items()]
             host = site.url.removeprefix("http://")
-            table.write_text("\n".join(["[river]", f'host = "{host}"', f'home = "{name}"', *lines]), "utf-8")
+            table.write_text("\n".join([rows, "[river]", f'host = "{host}"', f'home = "{name}"', *lines]), "utf-8")
             more["PORTALS"] = table
             name = "river"
         return crawl("news", {"site": name} | arguments, more)

@@ -375,3 +375,34 @@ def test_a_sitemap_s_lastmod_is_kept_with_the_page_and_a_redirect_with_its_reque
     assert told[story(1)][2]["lastmod"] == "2024-05-20"
     assert told["/news/old"][:2] == ("redirected", f"to {site.url}{story(2)}")
     assert told[story(2)][2]["redirect_urls"] == [f"{site.url}/news/old"]
+
+
+def test_a_wrong_row_stops_no_other_site_and_is_named(news, site):
+    site.add("/science/", listing(story(1)))
+    site.add_articles(story(1))
+    columns = {"sections": [f"{site.url}/science/"], "headers": {"Cookie": "consent=granted-9d1"}}
+    wrong = '[wrong]\nhost = "e.org"\nlanguage = "English"\n[Bad]\nhost = "f.org"\n'
+    crawled = news(columns, rows=wrong, site="river,wrong", sources="sections")
+    assert numbers(crawled) == ["1"]
+    assert crawled.code == 1
+    for row in ("'language' of the portal 'wrong' is 'English': it takes a language tag", "'Bad' is not a valid name"):
+        assert row in crawled.log
+    alone = news(columns, rows=wrong, site="wrong", sources="sections")
+    assert alone.code == 2
+    assert "'language' of the portal 'wrong' is 'English'" in alone.log
+
+
+def test_a_cookie_is_sent_to_the_portal_and_stored_nowhere(news, site, serve, answer, tmp_path):
+    other, asked_there = serve({"/": answer("elsewhere")})
+    site.add("/science/", listing(story(1), story(2)))
+    site.add_articles(story(1))
+    site.add(story(2), "", {"Location": f"{other}/"}, status=302)
+    secret = "consent=granted-9d1"
+    columns = {"sections": [f"{site.url}/science/"], "headers": {"Cookie": secret}}
+    settings = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path}/blocks.db", "LOG_LEVEL": "DEBUG"}
+    crawled = news(columns, settings, sources="sections")
+    assert crawled.stats["visit/page"] >= 1
+    assert {site.headers(path).get("Cookie") for path in ("/science/", story(1), story(2))} == {secret}
+    assert {headers.get("Cookie") for _, headers in asked_there} <= {None}
+    assert secret not in crawled.log
+    assert all(secret.encode() not in path.read_bytes() for path in tmp_path.glob("blocks.db*"))

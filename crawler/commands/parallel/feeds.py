@@ -1,4 +1,4 @@
-"""Feeds (-o, -O, FEEDS) that several crawls of one command write to, one after another."""
+"""Feeds (-o, -O, FEEDS) that several crawls of one command write to: lines of JSON at the same time, others in turn."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy import signals
-from scrapy.exporters import CsvItemExporter, JsonItemExporter, XmlItemExporter
+from scrapy.exporters import CsvItemExporter, JsonItemExporter, JsonLinesItemExporter, XmlItemExporter
+from scrapy.extensions.feedexport import FileFeedStorage
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.conf import feed_complete_default_values_from_settings
 from scrapy.utils.misc import load_object
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 # A field in the name of a feed, such as %(name)s.
 _FEED_FIELD = re.compile(r"%\((\w+)\)s")
 
+_BY_LINE = "by_line"  # our own option of a feed
+
 
 @dataclass(frozen=True, slots=True)
 class FeedTarget:
@@ -43,6 +46,12 @@ class FeedTarget:
     @property
     def is_file(self) -> bool:
         return urlsplit(self.place).scheme in {"", "file"}
+
+    @property
+    def is_by_line(self) -> bool:
+        """True if crawls may write at the same time: each item is a line that one write adds to the end of a file."""
+        is_lines = issubclass(self.exporter, JsonLinesItemExporter) and not self.options.get("postprocessing")
+        return self.is_file and is_lines
 
     @property
     def is_named_by_crawl(self) -> bool:
@@ -62,8 +71,20 @@ class FeedTarget:
         return None
 
 
+class LinesStorage(FileFeedStorage):
+    """A local file. If several crawls add lines to it nothing is buffered, so that no line is cut by another's."""
+
+    def __init__(self, uri: str, *, feed_options: dict[str, Any] | None = None) -> None:
+        super().__init__(uri, feed_options=feed_options)
+        self._by_line = bool((feed_options or {}).get(_BY_LINE))
+
+    def open(self, spider: Spider) -> IO[bytes]:
+        file = super().open(spider)
+        return file.detach() if self._by_line else file  # type: ignore[attr-defined] # a buffered file
+
+
 class SharedFeeds:
-    """The feeds that several crawls of a command write to, one after another.
+    """The feeds that several crawls of a command write to: files of JSON lines together, other feeds in turn.
 
     The first crawl replaces the file if the command line says so (-O). The others append to it.
     """
@@ -82,7 +103,16 @@ class SharedFeeds:
         for place, target in targets.items():
             self._targets[place] = target
             self._crawls[place] = self._crawls.get(place, 0) + 1
-        return frozenset(f"feed {place}" for place in targets if "%(time)s" not in place)
+        return frozenset(
+            f"feed {place}" for place, target in targets.items() if "%(time)s" not in place and not target.is_by_line
+        )
+
+    def describe_turns(self) -> str | None:
+        """Return a sentence about crawls that wait for one another because of a feed; None if none does."""
+        turns = [target.uri for target in self._targets.values() if self._is_shared(target) and not target.is_by_line]
+        if not turns:
+            return None
+        return f"crawls run one after the other, because they write to {turns[0]}; a jsonl file lets them run together"
 
     def check(self) -> None:
         """Raise ConfigError for a feed that several crawls write to and that they cannot append to."""
@@ -102,6 +132,9 @@ class SharedFeeds:
                 feeds[self._named_by_time(target)] = feeds.pop(target.uri)
             elif self._is_shared(target):
                 feeds[target.uri] = self._appended(target)
+                if target.is_by_line:
+                    storages = dict.fromkeys(("", "file"), LinesStorage)
+                    crawler.settings.set("FEED_STORAGES", storages, priority=SETTINGS_PRIORITIES["cmdline"] + 1)
         if feeds:
             # Scrapy sets the command line's settings once more when the crawl begins.
             crawler.settings.set("FEEDS", feeds, priority=SETTINGS_PRIORITIES["cmdline"] + 1)
@@ -121,6 +154,7 @@ class SharedFeeds:
     def _appended(self, target: FeedTarget) -> dict[str, Any]:
         """Return the options of a crawl that appends to a feed."""
         options = dict(target.options)
+        options[_BY_LINE] = target.is_by_line
         if target.is_file:
             if options.get("overwrite") and target.place not in self._begun:
                 _empty(Path(target.place))

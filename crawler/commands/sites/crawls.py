@@ -12,7 +12,7 @@ from crawler.config.sites import crawl_identity
 from crawler.frontier.recrawl import RecrawlChoice, RecrawlGroup, choose_revisits, describe_left, group_revisits
 from crawler.storage import due
 from crawler.storage.crawls import CrawlState
-from crawler.storage.tables import crawl
+from crawler.storage.tables import crawl, site_crawl
 from crawler.urls import site_of
 
 if TYPE_CHECKING:
@@ -115,4 +115,13 @@ def sites_of(connection: Connection, sites: Mapping[str, SiteEntry]) -> dict[str
         name = names.get(crawl_identity(row.spider, row.arguments))
         if name is not None:
             domains[name].add(row.site)
+    # A spider that finds its sections itself: the sites that its crawls have met, if none of them gave a section.
+    columns = select(crawl.c.spider, crawl.c.arguments, site_crawl.c.site)
+    met = columns.join(site_crawl, site_crawl.c.crawl_id == crawl.c.id)
+    unknown = {name for name, known in domains.items() if not known}
+    for met_row in connection.execute(met) if unknown else ():
+        own = {name: value for name, value in met_row.arguments.items() if name != RECRAWL}
+        name = names.get(crawl_identity(met_row.spider, own))
+        if name in unknown:
+            domains[name].add(met_row.site)
     return domains

@@ -31,6 +31,7 @@ from crawler.commands.recrawl import (
     processes_each,
 )
 from crawler.commands.sites.crawls import plan_crawls, sites_of
+from crawler.config.arguments import ArgumentSpider
 from crawler.config.sites import crawl_identity, read_sites, select_sites
 from crawler.errors import ConfigError, CrawlerError
 from crawler.health import alerts, records, states
@@ -73,7 +74,7 @@ class _SiteRow:
 
     @property
     def has_problem(self) -> bool:
-        return bool(self.health.alerts)
+        return bool(self.health.alerts) or self.state == states.UNANSWERED
 
 
 class SitesCommand(RecrawlCommand):
@@ -139,7 +140,8 @@ class SitesCommand(RecrawlCommand):
     def _check(self, names: list[str], opts: argparse.Namespace) -> int:
         path, file = self._read(opts)
         sites = select_sites(file.sites, names)
-        unreachable = [] if file.faults or not opts.fetch else _unreachable(sites, self._all_settings)
+        addresses = {name: self._addresses(entry) for name, entry in sites.items()} if opts.fetch else {}
+        unreachable = [] if file.faults else _unreachable(addresses, self._all_settings)
         if opts.json:
             keys = {"faults": file.faults, "warnings": file.warnings, "unreachable": unreachable}
             print_json({"file": str(path), "sites": list(sites), **keys})
@@ -150,10 +152,22 @@ class SitesCommand(RecrawlCommand):
                 print_error(f"{path}: warning: {sentence}")
             if not (file.faults or unreachable):
                 sections = sum(len(entry.sections) for entry in sites.values())
-                print_line(f"{path} is right: {len(sites)} sites with {sections} sections.")
+                fetched = f", of which {sum(map(len, addresses.values()))} addresses were fetched" * opts.fetch
+                print_line(f"{path} is right: {len(sites)} sites with {sections} sections{fetched}.")
+            for name in (name for name, urls in addresses.items() if not urls):
+                print_error(f"{path}: {name} names no address, so nothing of it was fetched")
         if file.faults:
             return EXIT_USAGE
         return EXIT_FAILURE if unreachable else EXIT_SUCCESS
+
+    def _addresses(self, entry: SiteEntry) -> Sequence[str]:
+        """Return the sections of a site, or else those that its spider begins with. Raises ConfigError."""
+        if entry.sections:
+            return entry.sections
+        crawler = self._create_crawler(entry.spider)
+        crawler.settings.setdict(entry.crawl_settings, priority="cmdline")
+        spider = crawler.spidercls.from_crawler(crawler, **entry.crawl_arguments[0])
+        return tuple(spider.sections()) if isinstance(spider, ArgumentSpider) else ()
 
     # crawl
 
@@ -178,6 +192,7 @@ class SitesCommand(RecrawlCommand):
         names_of_runs: list[str] = []
         waiting = [self._waiting_site(plan, options, runs, names_of_runs) for plan in plans]
         options.feeds.check()
+        self._announce_turns(options.feeds)
         ParallelCrawls(self.crawler_process, waiting, config.parallel_crawls).run()
         results = list(zip(names_of_runs, runs, strict=True))
         if results or opts.json:
@@ -286,15 +301,15 @@ def _identity(plan: SiteCrawlPlan) -> tuple[str, str]:
     return crawl_identity(plan.entry.spider, plan.arguments)
 
 
-def _unreachable(sites: Mapping[str, SiteEntry], settings: BaseSettings) -> list[str]:
-    """Return a sentence for each section that cannot be fetched as a crawl would fetch it."""
-    sections = [section for entry in sites.values() for section in entry.sections]
-    problems = find_unreachable(sections, settings) if sections else {}
+def _unreachable(addresses: Mapping[str, Sequence[str]], settings: BaseSettings) -> list[str]:
+    """Return a sentence for each address of the sites that cannot be fetched as a crawl would fetch it."""
+    urls = [url for site_urls in addresses.values() for url in site_urls]
+    problems = find_unreachable(urls, settings) if urls else {}
     return [
-        f"{name}: the section {section} cannot be fetched: {problems[section]}"
-        for name, entry in sites.items()
-        for section in entry.sections
-        if section in problems
+        f"{name}: the section {url} cannot be fetched: {problems[url]}"
+        for name, site_urls in addresses.items()
+        for url in site_urls
+        if url in problems
     ]
 
 

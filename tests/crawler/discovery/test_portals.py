@@ -46,7 +46,7 @@ def test_every_value_of_the_shipped_table_names_its_evidence():
         ('host = "e.org"\ndelay = true', "it takes seconds from 0 to 3600"),
         ('host = "e.org"\nheaders = { "a b" = "c" }', "it takes header names and their values, in ASCII"),
         ('host = "e.org"\nheaders = { A = "b\\nc" }', "it takes header names and their values, in ASCII"),
-        ('host = "e.org"\nheaders = { Cookie = "c" }', "Cookie is a secret, which is not stored"),
+        ('host = "e.org"\nheaders = { Authorization = "c" }', "Authorization is a secret, which is not stored"),
         ('host = "e.org"\nmethod = "defualt"', "did you mean 'default'?"),
         ('host = "e.org"\nmethod = "vce"', "the portal 'x' has the method 'vce', which needs a browser: render = true"),
         ('host = "e.org"\nrender = 1', "it takes true or false"),

@@ -96,18 +96,22 @@ def answers(*pages):
 
 
 def test_the_same_few_words_at_two_addresses_are_a_wall():
-    wall = (
-        "<title>{0}</title><body><h2>Tere tulemast</h2><p>Lugemiseks vajuta nuppu. Ray 8f2c3a91d0{0}</p><a>Avaleht</a>"
-    )
-    sites = "https://a.example/", "https://b.example/"
-    assert answers(*[(f"{sites[0]}{n}", wall.format(n)) for n in (1, 2, 3)]) == [[], ["1"], ["1", "2"]]
-    assert answers(*[(f"{site}{n}", wall.format(n)) for n, site in enumerate(sites)]) == [[], []]
-    assert answers(*[(f"{sites[0]}{n}", f"<h1>{n}th bridge</h1><p>It was opened in light rain.") for n in "12"]) == [
-        [],
-        [],
-    ]
-    assert answers(*[(f"{sites[0]}{n}", f"<h1>The river</h1>{LONG}") for n in "12"]) == [None, None]
-    twice = f'<link rel=canonical href="{ASKED}"><body>{SHORT}'
-    assert answers(*[(f"{sites[0]}{n}", twice) for n in "12"]) == [[], []]
-    dated = f'<meta property="article:published_time" content="2026-03-01"><title>Bridge opened</title><body>{SHORT}'
-    assert answers(*[(f"{sites[0]}{n}", dated) for n in "12"]) == [[], []]
+    site, other = "https://a.example/", "https://b.example/"
+    wall = "<title>{0}</title><body><h2>Tere</h2><p>Lugemiseks vajuta nuppu. Ray 8f2c3a91d0{0}</p><button>Jah</button>"
+    assert answers(*[(f"{site}{n}", wall.format(n)) for n in (1, 2, 3)]) == [[], ["1"], ["1", "2"]]
+    assert answers((f"{site}1", wall), (f"{other}2", wall)) == [[], []]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<h1>{0}th bridge</h1><p>It was opened in light rain.<form></form>",
+        "<p>The river rose in the night and carried the bridge.",
+        f"<h1>The river</h1><form></form>{LONG}",
+        f'<link rel=canonical href="{ASKED}"><body>{SHORT}<form></form>',
+        f'<meta property="article:published_time" content="2026-03-01"><title>Opened</title><body>{SHORT}<form></form>',
+    ],
+    ids=["other-words", "asks-nothing", "long", "same-canonical", "same-date"],
+)
+def test_two_short_pages_are_no_wall(body):
+    assert not any(answers(*[(f"https://a.example/{n}", body.format(n)) for n in (1, 2)]))

@@ -82,7 +82,7 @@ def test_a_condition_that_was_over_before_anybody_was_told_is_not_told(connectio
     assert records.claim_alerts(connection, NOW) == []
 
 
-A_SITE = {"url": "https://a.example/"}
+A_SITE = {"a.example"}
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_processes_that_work_at_a_crawl_together_are_judged_together(store):
             connection, 7, {"a.example": SiteCounts(sections=1)}, database_now(connection)
         )
     )
-    assert sentences(step.record(store, 7, {})) == ["3 of 4 visits were refused"]
+    assert sentences(step.record(store, 7, set())) == ["3 of 4 visits were refused"]
 
 
 def test_a_process_that_ends_while_another_judges_waits_for_no_lock(url, store):
@@ -130,9 +130,9 @@ def test_a_process_that_ends_while_another_judges_waits_for_no_lock(url, store):
 
     def end_second(_connection, _cursor, statement, *_arguments):
         if "FROM alert" in statement and not findings:  # with it the first one begins to judge
-            findings.append(second.record(Store(impatient), 7, {}))
+            findings.append(second.record(Store(impatient), 7, set()))
 
     event.listen(store.engine, "before_cursor_execute", end_second)
-    findings.append(first.record(store, 7, {}))
+    findings.append(first.record(store, 7, set()))
     impatient.dispose()
     assert [sentences(of_process) for of_process in findings] == [["3 of 4 visits were refused"]] * 2

@@ -27,6 +27,7 @@ def test_the_crawls_of_a_file_of_sites_write_one_feed(world):
         def crawl(option):
             finished = world.scrapy("sites", "crawl", option, feed.name, FEED_UNCHANGED="1")
             assert finished.returncode == 0, finished.stderr
+            assert "one after the other" not in finished.stderr
             return sorted(json.loads(line)["url"] for line in feed.read_text().splitlines())
 
         assert crawl("-O") == urls
@@ -36,6 +37,21 @@ def test_the_crawls_of_a_file_of_sites_write_one_feed(world):
         assert crawl("-O") == urls
         world.make_due()
         assert crawl("-o") == sorted(urls * 2)
+        world.make_due()
+        for site in sites:
+            site.hold()
+        asked = [len(site.paths()) for site in sites]
+        together = world.started("sites", "crawl", "-O", feed.name, FEED_UNCHANGED="1")
+        for site, number in zip(sites, asked, strict=True):
+            site.wait_for(number + 1)  # both, before any is answered
+        for site in sites:
+            site.let_go()
+        together.communicate(timeout=600)
+        assert sorted(json.loads(line)["url"] for line in feed.read_text().splitlines()) == urls
+        world.make_due()
+        in_turn = world.scrapy("sites", "crawl", "-O", "pages.csv", FEED_UNCHANGED="1")
+        assert "crawls run one after the other, because they write to pages.csv" in in_turn.stderr
+        assert len((world.folder / "pages.csv").read_text().splitlines()) == 1 + len(urls)
 
 
 def test_a_run_of_sites_that_may_not_visit_all_says_so(world):
