@@ -1,5 +1,6 @@
 """`scrapy sites crawl`: the crawls of a file of sites."""
 
+import csv
 import json
 from contextlib import ExitStack
 
@@ -51,7 +52,8 @@ def test_the_crawls_of_a_file_of_sites_write_one_feed(world):
         world.make_due()
         in_turn = world.scrapy("sites", "crawl", "-O", "pages.csv", FEED_UNCHANGED="1")
         assert "crawls run one after the other, because they write to pages.csv" in in_turn.stderr
-        assert len((world.folder / "pages.csv").read_text().splitlines()) == 1 + len(urls)
+        with (world.folder / "pages.csv").open(newline="") as table:
+            assert sorted(row["url"] for row in csv.DictReader(table)) == urls
 
 
 def test_a_run_of_sites_that_may_not_visit_all_says_so(world):
@@ -71,3 +73,35 @@ def test_a_run_of_sites_that_may_not_visit_all_says_so(world):
     assert sentence in used_up.stderr
     silent = world.scrapy("sites", "crawl", REVISIT_BUDGET="1", LOG_LEVEL="ERROR")  # cron mails what a command prints
     assert (silent.returncode, silent.stdout, silent.stderr) == (0, "", "")
+
+
+def test_a_site_whose_crawls_fail_wholly_is_named(world):
+    world.site.put("/", "<p>The news of the town.")
+    closed = Site("127.0.0.3")
+    closed.close()
+    table = f"""
+    [sites.section]
+    sections = ["{closed.url}/news/"]
+    [sites.portal]
+    spider = "news"
+    arguments = {{ site = "{closed.url}/" }}
+    """
+    (world.folder / "sites.toml").write_text(table, "utf-8")
+    checked = world.scrapy("sites", "check", "--fetch")
+    assert checked.returncode == 1
+    for name in ("section: the section", "portal: the section"):
+        assert f"{name} {closed.url}/" in checked.stderr
+    assert world.scrapy("sites", "crawl").returncode == 1
+    shown = world.scrapy("sites", "status", "--json")
+    assert [row["state"] for row in json.loads(shown.stdout)["sites"]] == ["silent", "silent"]
+    assert shown.returncode == 1
+    assert "silent" in world.scrapy("sites", "alerts").stdout
+
+
+def test_a_crawl_that_keeps_no_block_says_so(world):
+    for number in range(1, 4):
+        world.site.put(f"/news/{number}", article(f"Title {number}", prose(number), prose(10 + number)))
+    world.site.put("/news/", listing("/news/1", "/news/2", "/news/3"))
+    crawled = world.crawl(PROFILE="weighted2020")
+    assert crawled.returncode == 1
+    assert "no block of text was kept of 3 pages: all " in crawled.stderr
