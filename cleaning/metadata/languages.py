@@ -21,7 +21,6 @@ _MAX_CLASSIFIED_CHARS = 2_000
 _MIN_CLASSIFIED_CHARS = 60
 _MODEL_FILE = "resources/lid.176.ftz"
 _LABEL = "__label__"
-_ALL_LANGUAGES = 176
 # Of 2,113 real pages that state their language, four have less: texts in Zulu and Xhosa, and a list of names.
 _MIN_LANGUAGE_SCORE = 0.2
 _MAX_STATED_CHARS = 20
@@ -170,18 +169,6 @@ def identify_language(text: str) -> str | None:
         return None
     (label, score), *_ = load_language_model()(text[:_MAX_CLASSIFIED_CHARS], 1)
     return _language_code(label) if score >= _MIN_LANGUAGE_SCORE else None
-
-
-def score_language(text: str, code: str | None) -> float | None:
-    """Return the probability (0 to 1) of a language, by fastText's model; None for a short text or an unknown language.
-
-    Published corpora have thresholds for the probabilities of this model.
-    """
-    if len(text) < _MIN_CLASSIFIED_CHARS or code is None:
-        return None
-    scores = load_language_model()(text[:_MAX_CLASSIFIED_CHARS], _ALL_LANGUAGES)
-    own = [score for label, score in scores if _language_code(label) == code]
-    return min(sum(own), 1.0) if own else None
 
 
 @cache

@@ -311,8 +311,6 @@ class _FileCleaner:
             self.counts["blocks/seen"] += count
         for warning in result.warnings:
             self.counts[f"page/{warning}"] += 1
-        for name, count in result.masked.items():
-            self.counts[f"masked/{name}"] += count
 
     def _add_blocks(self, page_id: int, result: CleanedRecord) -> None:
         blocks, count, first = result.blocks, len(result.blocks), self._base + self._blocks

@@ -22,10 +22,7 @@ from xxhash import xxh3_128_intdigest
 
 from cleaning import PageError, clean
 from cleaning.blocks import Metadata, kept_decisions
-from cleaning.metadata.languages import score_language
 from cleaning.teaching import load_site_model
-from crawler.batch.masking import Mask
-from crawler.batch.quality import QUALITY_COLUMNS, measure_quality
 from crawler.config import Config
 from crawler.fetching.compression import DamagedBodyError, unpack_body
 from crawler.fetching.directives import Directive, DirectiveReader, crawler_names, reject_unwanted
@@ -50,8 +47,6 @@ _MEMORY = Path("/proc/self/statm")
 _STATM_BYTES = 256
 _WATCH_SECONDS = 0.02
 _LOW_64_BITS = (1 << 64) - 1
-_MASKED_COLUMNS = ("title", "author", "description", "keywords", "headline", "stated_title", "text", "markdown")
-_NOT_MEASURED: dict[str, float | int | str | None] = dict.fromkeys((*QUALITY_COLUMNS, "language_score"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +65,6 @@ _FIRST = RecordToClean(
     (("Content-Type", "text/html"),),
     b"<!DOCTYPE html><html><head><title>First</title></head><body><p>A page for the start.</p></body></html>",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TextRules:
-    """What is done with a page's text: its measures are taken (`quality`), and some of `MASKS` are masked in it.
-
-    `phone_region` is the country of telephone numbers without a country code, such as `GB`.
-    """
-
-    quality: bool = False
-    masks: tuple[str, ...] = ()
-    phone_region: str | None = None
 
 
 @dataclass(slots=True)
@@ -116,7 +99,7 @@ class CleanedRecord:
     """The result for a record: its outcome, with a page only if that is `page`.
 
     `key` identifies the page. `columns` are the columns of a stored page, `reasons` the number of blocks by
-    reason, `warnings` what its bytes showed and `masked` the number of places by what was masked there.
+    reason and `warnings` what its bytes showed.
     """
 
     outcome: Outcome
@@ -126,7 +109,6 @@ class CleanedRecord:
     blocks: BlockColumns = field(default_factory=BlockColumns)
     reasons: dict[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    masked: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -145,7 +127,6 @@ class RecordTask(WorkerTask[CleanedRecord]):
     memory_bytes: int = 0
     text_form: TextForm = TextForm()  # noqa: RUF009 — frozen
     site_models: dict[str, str] = field(default_factory=dict)
-    texts: TextRules = TextRules()
 
     def prepare(self) -> None:
         expect_method(self.settings["CLEANING_METHOD"])
@@ -159,7 +140,7 @@ class RecordTask(WorkerTask[CleanedRecord]):
     @cached_property
     def cleaner(self) -> RecordCleaner:
         """The rules by which the records are cleaned."""
-        return RecordCleaner(self.settings, self.text_form, self.site_models, self.texts)
+        return RecordCleaner(self.settings, self.text_form, self.site_models)
 
     def work(self, page: RecordToClean) -> CleanedRecord:  # type: ignore[override] # of this task's page_type
         """Return the result for a record."""
@@ -174,11 +155,8 @@ class RecordCleaner:
         settings: dict[str, Any],
         text_form: TextForm,
         site_models: Mapping[str, str] | None = None,
-        texts: TextRules = TextRules(),
     ) -> None:
         self._text_form = text_form
-        self._texts = texts
-        self._mask = Mask(texts.masks, texts.phone_region)
         self._site_models = site_models or {}
         scrapy_settings = BaseSettings(settings)
         self._config = Config.read(scrapy_settings)
@@ -238,19 +216,15 @@ class RecordCleaner:
             "access": cleaned.metadata.access,
             "opt_outs": opt_outs,
             "kept_share": _kept_share(cleaned.decisions),
-            **self._measure(kept, columns["language"]),
         }
-        blocks = _columns_of(fingerprints.blocks, keys)
-        masked = self._mask_texts(columns, blocks)
         return CleanedRecord(
             Outcome.PAGE,
             None,
             columns["url_key"],
             columns,
-            blocks,
+            _columns_of(fingerprints.blocks, keys),
             {str(reason): count for reason, count in cleaned.counts().items()},
             tuple(warning.value for warning in cleaned.parse_warnings),
-            masked,
         )
 
     def _write_texts(self, cleaned: CleanPage) -> dict[str, str | None]:
@@ -259,24 +233,6 @@ class RecordCleaner:
             return {"text": None, "markdown": None}
         form, document = self._text_form, cleaned.structure
         return {"text": form.write_text(document), "markdown": form.write(document)}
-
-    def _measure(self, kept: Sequence[Decision], language: str | None) -> dict[str, float | int | str | None]:
-        """Return the measures of the kept text; without `quality`, they have no value."""
-        if not self._texts.quality:
-            return _NOT_MEASURED
-        text = "\n".join(decision.block.text for decision in kept)
-        return measure_quality(text) | {"language_score": score_language(text, language)}
-
-    def _mask_texts(self, columns: dict[str, Any], blocks: BlockColumns) -> dict[str, int]:
-        """Mask the texts of a page in place; return how many places were masked, by what was there."""
-        if not self._texts.masks:
-            return {}
-        self._mask.counts.clear()
-        for name in _MASKED_COLUMNS:
-            if columns[name]:
-                columns[name] = self._mask.apply(columns[name])
-        blocks.text = [self._mask.apply(text) for text in blocks.text]
-        return dict(self._mask.counts)
 
 
 def _kept_share(decisions: Sequence[Decision]) -> float:

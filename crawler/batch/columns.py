@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from crawler.batch.quality import QUALITY_COLUMNS
 from crawler.errors import BatchError
 from crawler.reading.exports.formats import arrow_schema, with_metadata
 from crawler.reading.exports.rows import EXPORT_COLUMNS, EXPORT_VERSION, ExportContent
@@ -35,7 +34,6 @@ _KEYS = [
     ("digest", pa.int64()),
     ("fingerprint", pa.int64()),
 ]
-_QUALITY_TYPES = {"stop_words": pa.int32(), "sentences": pa.int32(), "gopher": pa.string(), "c4": pa.string()}
 _PAGES = [
     *_exported(ExportContent.PAGES),
     ("modified", pa.string()),
@@ -57,8 +55,6 @@ _PAGES = [
     ("access", pa.string()),
     ("opt_outs", pa.string()),
     ("kept_share", pa.float64()),
-    ("language_score", pa.float64()),
-    *((name, _QUALITY_TYPES.get(name, pa.float64())) for name in QUALITY_COLUMNS),
 ]
 _BLOCKS = [*_exported(ExportContent.BLOCKS), *_KEYS]
 _SIGHTINGS = [

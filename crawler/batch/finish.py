@@ -46,7 +46,7 @@ def finish_range(output: OutputFolder, plan: Plan, mode: PageComparisonMode, ran
     """Write the tables of a range of input files, and return how many rows they have."""
     addresses = read_decisions(output, plan, range_number)
     sightings = read_sightings(output, plan, range_number) if plan.max_distance is not None else None
-    repeats = None if mode is PageComparisonMode.OFF else read_repeats(output, plan, mode, range_number)
+    repeats = None if mode is PageComparisonMode.OFF else read_repeats(output, plan, range_number)
     counts = Counter({"pages": 0, "blocks": 0, "exact": 0, "near": 0, "exact_pages": 0, "near_pages": 0})
     languages: Counter[str] = Counter()
     for number in plan.files_of(range_number):
@@ -129,7 +129,7 @@ def _with_repeats(pages: pa.Table, repeats: Any) -> pa.Table:
     columns = {
         "duplicate": pa.array(np.where(own["exact"], _EXACT, _NEAR), mask=is_other),
         "duplicate_of": pa.array(own["original"], mask=is_other),
-        "duplicate_bits": pa.array(own["bits"], mask=is_other | (own["bits"] < 0)),
+        "duplicate_bits": pa.array(own["bits"], mask=is_other),
     }
     for name, values in columns.items():
         pages = pages.set_column(pages.schema.get_field_index(name), name, values)

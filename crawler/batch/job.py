@@ -13,11 +13,10 @@ from xxhash import xxh3_128_hexdigest
 from cleaning import METHODS
 from crawler.batch import addresses
 from crawler.batch.clean_file import UNDECIDED, CleaningRules, clean_file
-from crawler.batch.clean_record import RecordTask, TextRules
+from crawler.batch.clean_record import RecordTask
 from crawler.batch.columns import PAGES
 from crawler.batch.duplicates import pages, stages
 from crawler.batch.duplicates.decisions import BLOCKS_PER_TASK, PageComparisonMode
-from crawler.batch.duplicates.minhash import MinHashRules
 from crawler.batch.duplicates.pages import PAGE_PREFIX
 from crawler.batch.duplicates.plan import Plan
 from crawler.batch.duplicates.stages import BAND_ROWS_MAX
@@ -25,7 +24,6 @@ from crawler.batch.engine import Engine, LocalEngine, RayEngine, SerialEngine, T
 from crawler.batch.filters import RecordFilter
 from crawler.batch.finish import finish_range
 from crawler.batch.inputs import InputFile, InputKind, find_inputs
-from crawler.batch.masking import Mask
 from crawler.batch.output import OutputFolder
 from crawler.config import DIRECTIVE_SETTINGS
 from crawler.errors import BatchError, ConfigError
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
 _JOB_FILE = "batch.json"
 _SUMMARY_FILE = "summary.json"
 
-_VERSION = 3
+_VERSION = 4
 _MEGABYTE = 1_000_000
 _SETTINGS = (
     "CLEANING_METHOD",
@@ -82,8 +80,8 @@ class BatchOptions:
     `settings` are the settings of a crawl that cleaning reads, see `batch_settings`. `memory` limits the MB that a page
     may take; 0 sets no limit. With 0 `workers` the engine `local` runs its tasks in this process, and `ray` uses all
     cores of the cluster. `blocks_per_task` bounds the memory of the later stages. `text_form` is for the setting
-    STRUCTURE. `site_models` are the models of sites that readers have taught, in JSON. `minhash` is for the page
-    duplicates of this name. `where` are conditions on the columns of PAGES that are known when a page is cleaned.
+    STRUCTURE. `site_models` are the models of sites that readers have taught, in JSON. `where`
+    are conditions on the columns of PAGES that are known when a page is cleaned.
     """
 
     inputs: Sequence[str]
@@ -93,7 +91,6 @@ class BatchOptions:
     records: RecordFilter = RecordFilter()  # noqa: RUF009 — frozen
     near_duplicates: bool = False
     page_duplicates: PageComparisonMode | None = None
-    minhash: MinHashRules = MinHashRules()  # noqa: RUF009 — frozen
     memory: int = 2_000
     engine: str = "local"
     workers: int = 1
@@ -102,7 +99,6 @@ class BatchOptions:
     blocks_per_task: int = BLOCKS_PER_TASK
     text_form: TextForm = TextForm()  # noqa: RUF009 — frozen
     site_models: Mapping[str, str] = field(default_factory=dict)
-    texts: TextRules = TextRules()  # noqa: RUF009 — frozen
     where: Sequence[str] = ()
 
     @property
@@ -162,7 +158,6 @@ def run_batch(options: BatchOptions, report: Callable[[BatchProgress], None] = l
     """
     started = time.monotonic()
     _read_where(options.where)
-    Mask(options.texts.masks, options.texts.phone_region)
     job = _open_job(options)
     with job.output.locked(_JOB_FILE):
         if not job.output.exists(_SUMMARY_FILE):
@@ -248,11 +243,9 @@ def _describe(job: _Job, options: BatchOptions) -> dict[str, Any]:
         "settings": dict(options.settings),
         "near_duplicates": options.near_duplicates,
         "page_duplicates": options.page_mode.value,
-        "minhash": str(options.minhash),
         "memory": options.memory,
         "blocks_per_task": options.blocks_per_task,
         "text_form": asdict(options.text_form),
-        "texts": asdict(options.texts) | {"masks": list(options.texts.masks)},
         "where": list(options.where),
         "site_models": xxh3_128_hexdigest(repr(sorted(options.site_models.items())).encode())
         if options.site_models
@@ -303,11 +296,7 @@ class _Stages:
         mode = self._options.page_mode
         near = mode is PageComparisonMode.NEAR
         page_plan = replace(plan, prefix=PAGE_PREFIX, max_distance=self._near_distance() if near else None)
-        if mode is PageComparisonMode.MINHASH:
-            self._each("bands", pages.send_page_bands, page_plan, self._options.minhash)
-            self._each("links", pages.link_pages, page_plan)
-            self._run([Task(f"{PAGE_PREFIX}groups", 0, pages.group_pages, (page_plan,))])
-        elif mode is not PageComparisonMode.OFF:
+        if mode is not PageComparisonMode.OFF:
             self._each("keys", pages.send_page_keys, page_plan)
             self.join(page_plan)
 
@@ -360,7 +349,6 @@ class _Stages:
             memory_bytes,
             options.text_form,
             dict(options.site_models),
-            options.texts,
         )
         conditions = _read_where(options.where)
         rules = CleaningRules(options.records, record_task, settings["PAGE_MAX_BYTES"], self._job.started, conditions)

@@ -5,5 +5,4 @@ stages.py      each stage as a function on the rows of one partition
 decisions.py   the decisions about the rows of a partition
 near.py        all pairs of fingerprints within a few bits
 pages.py       whole pages: what is compared of them, and the result
-minhash.py     whole pages by MinHash and locality-sensitive hashing
 """

@@ -38,7 +38,6 @@ class PageComparisonMode(StrEnum):
     OFF = "off"
     EXACT = "exact"
     NEAR = "near"
-    MINHASH = "minhash"
 
 
 NOTHING = -1

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -16,9 +17,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawler.batch.duplicates.decisions import BLOCKS_PER_TASK, PageComparisonMode
-from crawler.batch.duplicates.minhash import MinHashRules
 from crawler.batch.filters import RecordFilter
-from crawler.batch.masking import MASKS
 from crawler.commands.base import BlocksieveCommand, add_form_options, needs_extra, text_form
 from crawler.config.names import set_ours
 from crawler.errors import BatchError, ConfigError
@@ -30,8 +29,6 @@ from crawler.terminal import count_of, make_console, make_table, print_error, pr
 from crawler.visit import TextForm
 
 if TYPE_CHECKING:
-    import argparse
-
     from crawler.batch.job import BatchProgress, BatchSummary
 
 _ENGINES = ("local", "ray")
@@ -43,9 +40,37 @@ _REASONS = {
     "record/": "records",
     "blocks/": "blocks",
     "page/": "pages",
-    "masked/": "masked",
 }
 _MINUTE = 60
+# What datatrove does on the tables of a job, by the options that did it here before.
+_MOVED = {
+    "--quality": "the filters GopherQualityFilter, GopherRepetitionFilter, C4QualityFilter and LanguageFilter",
+    "--mask": "the formatter PIIFormatter",
+    "--phone-region": "the formatter PIIFormatter",
+    "--minhash": "the steps MinhashDedupSignature to MinhashDedupFilter",
+}
+
+
+def _moved(what: str, option: str) -> str:
+    return (
+        f"{what} is no longer a part of this command: {_MOVED[option]} of datatrove read its table of pages, "
+        "as docs/scale.md shows (Training data)"
+    )
+
+
+class _MovedOption(argparse.Action):
+    """Tells what has taken the place of an option."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, _options: argparse.Namespace, _values: object, name: str | None = None
+    ) -> None:
+        parser.error(_moved(name or self.dest, self.option_strings[0]))
+
+
+def _page_comparison(text: str) -> str:
+    if text == "minhash":
+        raise argparse.ArgumentTypeError(_moved(text, "--minhash"))
+    return text
 
 
 class BatchCommand(BlocksieveCommand, ScrapyCommand):
@@ -77,14 +102,11 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         add(
             "--page-duplicates",
             choices=[mode.value for mode in PageComparisonMode],
+            type=_page_comparison,
             help="how whole pages are compared; by default exact, or near with --near-duplicates",
         )
-        add(
-            "--minhash",
-            metavar="FORM",
-            help="for --page-duplicates minhash: bands, hashes of a band, and words (w) or characters (c) of an "
-            f"n-gram (default: {MinHashRules()})",
-        )
+        for option in _MOVED:
+            add(option, nargs="?", action=_MovedOption, help=argparse.SUPPRESS)
         add("--resume", action="store_true", help="continue the job in --out with the same INPUT and options")
         add("--engine", choices=_ENGINES, default="local", help="where the tasks run (default: local)")
         add("--workers", type=int, metavar="N", help="number of processes (default: one for each core)")
@@ -128,13 +150,6 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
                 raise UsageError(f"--{name} is {number}; it takes a number from {low} on", print_help=False)
         if opts.ray_address and opts.engine != "ray":
             raise UsageError("--ray-address needs --engine ray", print_help=False)
-        unknown = {name.strip() for name in opts.mask.split(",")} - {"", *MASKS}
-        if unknown:
-            raise UsageError(f"--mask is {opts.mask!r}; it takes {', '.join(MASKS)}", print_help=False)
-        if opts.phone_region and "phone" not in opts.mask:
-            raise UsageError("--phone-region needs --mask phone", print_help=False)
-        if opts.minhash and opts.page_duplicates != PageComparisonMode.MINHASH:
-            raise UsageError("--minhash needs --page-duplicates minhash", print_help=False)
         if opts.method:
             assert self.settings is not None
             set_ours(self.settings, "CLEANING_METHOD", opts.method, priority="cmdline")
@@ -148,7 +163,6 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
 
     def _run(self, args: list[str], opts: argparse.Namespace) -> None:
         with needs_extra("scrapy batch", "cluster" if opts.engine == "ray" else "batch"):
-            from crawler.batch.clean_record import TextRules  # noqa: PLC0415 — an extra
             from crawler.batch.job import BatchOptions, batch_settings, run_batch  # noqa: PLC0415 — an extra
         assert self.settings is not None
         config = self.config
@@ -156,7 +170,6 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
         if form != TextForm() and not config.structure:
             raise ConfigError("--links, --no-html and --text-style layout need -s STRUCTURE=True")
         records = RecordFilter.of(opts.host, opts.url, (opts.since, opts.until), opts.type, opts.status)
-        masks = tuple(sorted(filter(None, map(str.strip, opts.mask.split(",")))))
         workers = opts.workers
         if workers is None:
             workers = 0 if opts.engine == "ray" else len(os.sched_getaffinity(0))
@@ -169,7 +182,6 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             records=records,
             near_duplicates=opts.near_duplicates,
             page_duplicates=opts.page_duplicates and PageComparisonMode(opts.page_duplicates),
-            minhash=_read_minhash(opts.minhash),
             memory=opts.memory,
             engine=opts.engine,
             workers=workers,
@@ -178,7 +190,6 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
             blocks_per_task=opts.blocks_per_task,
             text_form=form,
             site_models=models,
-            texts=TextRules(opts.quality, masks, opts.phone_region),
             where=opts.where,
         )
         with StatusLine(config.progress) as line:
@@ -194,13 +205,6 @@ class BatchCommand(BlocksieveCommand, ScrapyCommand):
                 raise BatchError("no input file could be read")
         if not summary.counts.get("pages", 0) and not any(name.startswith("filtered/") for name in summary.counts):
             raise BatchError(f"none of {count_of(summary.counts.get('records', 0), 'record')} gave a page")
-
-
-def _read_minhash(text: str | None) -> MinHashRules:
-    try:
-        return MinHashRules.read(text) if text else MinHashRules()
-    except ValueError as error:
-        raise UsageError(f"--minhash: {error}", print_help=False) from error
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:
@@ -223,15 +227,6 @@ def _add_text_options(parser: argparse.ArgumentParser) -> None:
     texts = parser.add_argument_group("Texts of the pages")
     texts.add_argument(
         "--where", action="append", default=[], metavar="CONDITION", help=f"keep pages by {CONDITION_HELP}"
-    )
-    texts.add_argument(
-        "--quality", action="store_true", help="measure each page by the rules of Gopher and C4, and its language"
-    )
-    texts.add_argument(
-        "--mask", default="", metavar="KINDS", help=f"what is masked: {', '.join(MASKS)}, separated by commas"
-    )
-    texts.add_argument(
-        "--phone-region", metavar="COUNTRY", help="country of telephone numbers without a country code, such as GB"
     )
 
 

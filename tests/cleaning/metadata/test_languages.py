@@ -11,7 +11,6 @@ from cleaning.metadata.languages import (
     _language_of_script,
     identify_language,
     read_language,
-    score_language,
 )
 
 ENGLISH = "The town library opens again on Monday after two years of repairs, and its reading room has kept its tables."
@@ -127,16 +126,6 @@ def test_a_text_in_capital_letters_and_one_of_lines_are_recognised():
 @pytest.mark.parametrize("text", ["1234 567 " * 20, "- " * 60, "\ud800" * 80, ZULU])
 def test_what_the_model_cannot_tell_has_no_language(text):
     assert identify_language(text) is None
-
-
-def test_the_probability_of_a_language():
-    assert score_language(ENGLISH, "en") > 0.9
-    assert score_language(ENGLISH, "de") < 0.1
-    assert 0.2 < score_language(f"{ENGLISH} {GERMAN}", "en") + score_language(f"{ENGLISH} {GERMAN}", "de") <= 1
-    assert score_language(CHINESE, "zh") > 0.9
-    assert score_language("Hello", "en") is None
-    assert score_language(ENGLISH, None) is None
-    assert score_language(ENGLISH, "tlh") is None
 
 
 @pytest.mark.parametrize("text", ["", "Hello", "x" * 59])

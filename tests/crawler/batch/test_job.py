@@ -16,10 +16,8 @@ from sqlalchemy import create_engine, text
 from warcs import DATE, arc_records, article, paragraph, write_warc
 
 from crawler.batch import engine as engines
-from crawler.batch.clean_record import TextRules
 from crawler.batch.job import _JOB_FILE, BatchOptions, run_batch
 from crawler.batch.output import OutputFolder
-from crawler.batch.quality import QUALITY_COLUMNS
 from crawler.errors import BatchError, ConfigError, QueryError
 
 pytestmark = pytest.mark.slow
@@ -245,37 +243,27 @@ JOIN page AS there ON there.id = block.page_id ORDER BY sighting.page_id, sighti
 
 
 def test_a_page_has_its_signals_and_the_conditions_leave_pages_out(tmp_path):
-    """Masks, measures, the id of the WARC record, and what a page states about its use."""
+    """The id of the WARC record, and what a page states about its use."""
     stating = """<html lang="en"><head><title>Stated</title><meta name="robots" content="noai, noarchive">
     <script type="application/ld+json">{"@type": "NewsArticle", "isAccessibleForFree": false}</script></head>"""
-    mail = f"<article><p>Write to ann@example.org. {paragraph('mail')}</p></article>"
+    mail = f"<article><p>{paragraph('mail')}</p></article>"
     write_warc(tmp_path / "a.warc.gz", [*pages(0, 2), ("https://a.example/mail", stating + mail), EMPTY])
     chosen = settings(OBEY_NOAI=False)
-    texts = TextRules(quality=True, masks=("email",))
-    job = options(tmp_path, tmp_path / "a.warc.gz", settings=chosen, texts=texts, where=["words>=5", "url!~/1$"])
+    job = options(tmp_path, tmp_path / "a.warc.gz", settings=chosen, where=["words>=5", "url!~/1$"])
     counts = run_batch(job).counts
     stored = {page["url"]: page for page in rows(tmp_path / "out", "pages")}
     assert stored.keys() == {"https://a.example/0", "https://a.example/mail"}
     page = stored["https://a.example/mail"]
-    assert page["text"].startswith("Write to <email>.")
-    assert "ann@" not in str(rows(tmp_path / "out", "blocks"))
     assert (page["access"], page["opt_outs"]) == ("paid", "noarchive,noai")
     assert page["record_id"].startswith("<urn:uuid:")
     assert 0 < page["kept_share"] <= 1
-    assert page["mean_word_length"] > 3
-    assert 0 < page["language_score"] <= 1
     rejected = {row["url"]: row for row in rows(tmp_path / "out", "rejected")}
     assert rejected["https://a.example/1"]["detail"] == "url!~/1$"
     assert rejected[EMPTY[0]]["detail"] == "words>=5"
     assert all(row["record_id"].startswith("<urn:uuid:") for row in rejected.values())
-    assert (counts["filtered/where"], counts["masked/email"]) == (2, 1)
+    assert counts["filtered/where"] == 2
     assert counts["language/en/pages"] == 2
     assert counts["language/en/words"] == sum(page["words"] for page in stored.values())
-
-
-def test_without_quality_nothing_is_measured(finished):
-    for page in rows(finished[1], "pages"):
-        assert {page[name] for name in (*QUALITY_COLUMNS, "language_score")} == {None}
 
 
 def test_a_condition_on_what_is_decided_at_the_end_is_refused(tmp_path, archives):

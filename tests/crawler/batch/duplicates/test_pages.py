@@ -1,13 +1,10 @@
-"""Pages that repeat another: equal texts of any length, near ones by fingerprint or by MinHash."""
+"""Pages that repeat another: equal texts of any length, near ones by fingerprint."""
 
-import numpy as np
 import pytest
 from batch_jobs import options, rows
 from warcs import article, paragraph, write_warc
 
 from crawler.batch.duplicates.decisions import PageComparisonMode
-from crawler.batch.duplicates.minhash import MinHashRules
-from crawler.batch.duplicates.pages import first_of_groups
 from crawler.batch.job import run_batch
 
 LONG = paragraph("long", 300)
@@ -67,43 +64,11 @@ def test_near_texts_are_copies_of_the_first_within_the_distance(tmp_path, archiv
     assert 0 <= bits <= 3
 
 
-@pytest.mark.parametrize("blocks_per_task", [1, 500_000])
-def test_minhash_groups_near_texts(tmp_path, archive, blocks_per_task):
-    near = {"https://b.example/near": ("https://a.example/first", "near", None)}
-    mode = PageComparisonMode.MINHASH
-    assert repeats(tmp_path, archive, page_duplicates=mode, blocks_per_task=blocks_per_task)[0] == EXACT | near
-
-
 def test_no_pages_are_compared_on_request_or_without_a_scope(tmp_path, archive):
     assert repeats(tmp_path, archive, page_duplicates=PageComparisonMode.OFF)[0] == {}
 
 
 def test_a_job_of_other_rules_is_not_continued(tmp_path, archive):
-    mode = PageComparisonMode.MINHASH
-    run_batch(options(tmp_path, archive, page_duplicates=mode))
-    with pytest.raises(Exception, match="which holds a job with minhash '14x8x5w', not '20x13x24c'"):
-        run_batch(options(tmp_path, archive, page_duplicates=mode, minhash=MinHashRules.read("20x13x24c"), resume=True))
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_groups_are_those_of_a_search(seed):
-    random = np.random.default_rng(seed)
-    count = int(random.integers(1, 200))
-    ends = random.integers(0, count, (2, int(random.integers(0, 2 * count))))
-    neighbours = {number: set() for number in range(count)}
-    for one_end, other_end in ends.T.tolist():
-        neighbours[one_end].add(other_end)
-        neighbours[other_end].add(one_end)
-    expected = [None] * count
-    for start in range(count):
-        waiting = [start] if expected[start] is None else []
-        while waiting:
-            number = waiting.pop()
-            expected[number] = start
-            waiting += [other for other in neighbours[number] if expected[other] is None]
-    assert first_of_groups(*ends, count).tolist() == expected
-
-
-def test_a_long_chain_is_one_group():
-    numbers = np.random.default_rng(0).permutation(10_000)
-    assert not first_of_groups(numbers[:-1], numbers[1:], 10_000).any()
+    run_batch(options(tmp_path, archive))
+    with pytest.raises(Exception, match="which holds a job with page_duplicates 'near', not 'off'"):
+        run_batch(options(tmp_path, archive, page_duplicates=PageComparisonMode.OFF, resume=True))

@@ -89,11 +89,12 @@ def test_a_mistake_is_one_sentence(scrapy, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--mask", "names"], "--mask is 'names'; it takes email, phone, card"),
-        (["--phone-region", "GB"], "--phone-region needs --mask phone"),
-        (["--mask", "phone", "--phone-region", "XX"], "the region 'XX' is unknown"),
-        (["--minhash", "14x8x5w"], "--minhash needs --page-duplicates minhash"),
-        (["--page-duplicates", "minhash", "--minhash", "many"], "--minhash: 'many' has not the form"),
+        (
+            ["--mask", "email,phone"],
+            "--mask is no longer a part of this command: the formatter PIIFormatter",
+        ),
+        (["--quality"], "--quality is no longer a part of this command: the filters GopherQualityFilter"),
+        (["--page-duplicates", "minhash"], "minhash is no longer a part of this command: the steps MinhashDedupSig"),
         (["--where", "word>1"], "--where is 'word>1', but there is no column word"),
     ],
 )
