@@ -3,9 +3,9 @@
     scrapy batch archives/ --out cleaned/
     python docs/examples/training/training.py cleaned/ training/
 
-needs `pip install 'blocksieve[datatrove]' phonenumbers tokenizers`. The rules are those of Gopher and C4 in the form that
-datatrove gives them, and MinHash has its default of 14 bands of 8 hashes over 5 words. Words are what spaces separate;
-for another language, take its tokenizers (`pip install 'datatrove[processing]'`) in the place of `Words`.
+needs `pip install phonenumbers tokenizers 'blocksieve[datatrove]'`. The rules are those of Gopher and C4 in the form
+that datatrove gives them, and MinHash has its default of 14 bands of 8 hashes over 5 words. Words are what spaces
+separate; for another language, take its tokenizers (`pip install 'datatrove[processing]'`) in the place of `Words`.
 """
 
 from __future__ import annotations
