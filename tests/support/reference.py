@@ -58,7 +58,8 @@ def command_section(verb):
     command = command_of(verb)
     parser = argparse.ArgumentParser(prog="scrapy", add_help=False)
     command.add_options(parser)
-    own = [option for option in parser._actions if option.container.title != "Global Options"]
+    shown = [option for option in parser._actions if option.help != argparse.SUPPRESS]
+    own = [option for option in shown if option.container.title != "Global Options"]
     parts = [f"## `scrapy {verb}`", f"{command.short_desc().rstrip('.')}.", f"```text\n{usage(verb, command)}\n```"]
     if (said := escape(command.long_desc())) != escape(command.short_desc()):
         parts.append(said)
