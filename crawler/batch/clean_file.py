@@ -239,7 +239,8 @@ class _FileCleaner:
         self.counts[f"{kind}/{record.reason}"] += 1
         if record.is_lost:
             detail = str(record.place) if record.place.inside else None
-            self._tables.rejected.add((self._file.path, record.place.offset, record.url, record.reason, detail, None))
+            source = record.place.packed_file or self._file.path
+            self._tables.rejected.add((source, record.place.offset, record.url, record.reason, detail, None))
 
     async def _finish(self, waiting: _Waiting) -> None:
         answer = waiting.answer
@@ -262,7 +263,8 @@ class _FileCleaner:
     def _reject(self, waiting: _Waiting, result: CleanedRecord, reason: str, detail: str | None) -> None:
         answer = waiting.answer
         record_id = answer.record_id
-        self._tables.rejected.add((self._file.path, answer.place.offset, answer.url, reason, detail, record_id))
+        source = answer.place.packed_file or self._file.path
+        self._tables.rejected.add((source, answer.place.offset, answer.url, reason, detail, record_id))
         self._add_address(waiting, result, -1)
 
     def _add_address(self, waiting: _Waiting, result: CleanedRecord, page_id: int) -> None:
@@ -291,7 +293,7 @@ class _FileCleaner:
             "blocks": len(result.blocks),
             "words": sum(result.blocks.words),
             "text": text if result.columns["text"] is None else result.columns["text"],
-            "source": self._file.path,
+            "source": answer.place.packed_file or self._file.path,
             "place": answer.place.offset,
             "record_id": answer.record_id,
             "text_digest": xxh3_128_hexdigest(text.encode("utf-8", "surrogatepass")) if text else None,

@@ -34,7 +34,7 @@ class InputKind(StrEnum):
     WARC = "warc"
     ARC = "arc"
     WACZ = "wacz"
-    """A ZIP file of WARC files that cannot be opened; of one that can, each WARC file is an input."""
+    """A ZIP file of many small WARC files, or one that cannot be opened; of others, each WARC file is an input."""
     PARQUET = "parquet"
     JSONL = "jsonl"
     PAGE = "page"
@@ -58,6 +58,10 @@ _LIST_SUFFIXES = (".paths", ".paths.gz", ".txt", ".txt.gz")
 _NAMES = ", ".join([*(suffix for suffixes in _SUFFIXES.values() for suffix in suffixes), *_PAGE_SUFFIXES])
 # In a WACZ file.
 _WARC_FOLDER = "archive/"
+# More WARC files than this that are smaller on average are one input: each input has tables of its own, and opening it
+# reads the directory of the whole ZIP file.
+_PACKED_INPUTS_MAX = 16
+_SMALL_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,14 +167,20 @@ def _described(system: Any, paths: Sequence[str]) -> Iterator[tuple[str, InputKi
         name = system.unstrip_protocol(path).removeprefix("file://")
         kind = _kind_of(name)
         size = int(info.get("size") or 0)
-        warcs = _warcs_in(name) if kind is InputKind.WACZ else []
-        if not warcs:
+        warcs = packed_warcs(name) if kind is InputKind.WACZ else []
+        if not warcs or (len(warcs) > _PACKED_INPUTS_MAX and size < len(warcs) * _SMALL_BYTES):
             yield name, kind, size
+            continue
         for warc in warcs:
-            yield f"zip://{warc}::{name}", InputKind.WARC, size // len(warcs)
+            yield packed_path(warc, name), InputKind.WARC, size // len(warcs)
 
 
-def _warcs_in(path: str) -> list[str]:
+def packed_path(warc: str, path: str) -> str:
+    """Return the URL of a WARC file in a WACZ file, as fsspec opens it."""
+    return f"zip://{warc}::{path}"
+
+
+def packed_warcs(path: str) -> list[str]:
     """Return the names of the WARC files in a WACZ file, [] if it cannot be opened."""
     try:
         with open_input(path) as file, ZipFile(file) as archive:

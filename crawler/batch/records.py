@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import sys
 import zlib
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
+from zipfile import BadZipFile, ZipFile
 
 import msgspec
 from w3lib.url import safe_url_string
 
-from crawler.batch.inputs import InputFile, InputKind, archive_kind, open_input, unpacked_lines
+from crawler.batch.inputs import (
+    InputFile,
+    InputKind,
+    archive_kind,
+    open_input,
+    packed_path,
+    packed_warcs,
+    unpacked_lines,
+)
 from crawler.errors import InputError, ReplayError
 from crawler.fetching.answers import (
     HEAD_ROOM,
@@ -82,13 +93,39 @@ def read_records(
     elif file.kind is InputKind.OTHER:
         yield PassedRecord(RecordPlace(0), SkippedFile.OTHER_TYPE)
     elif file.kind is InputKind.WACZ:
-        raise InputError(f"the input {file.path!r} is no ZIP file with WARC files in its folder archive/")
+        yield from _read_packed(file.path, records, max_bytes, others)
     else:
-        with open_input(file.path) as opened:
+        with open_input(file.path) as opened, _to_its_end(file.path):
+            yield from _read_file(opened, file, records, max_bytes, others)
+
+
+@contextmanager
+def _to_its_end(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, EOFError, zlib.error, zstd.ZstdError, BadZipFile, NotImplementedError) as error:
+        raise InputError(f"the input {path!r} cannot be read to its end: {error}") from error
+
+
+def _read_packed(
+    path: str, records: RecordFilter, max_bytes: int, others: OtherRequests
+) -> Iterator[Answer | PassedRecord]:
+    """Yield the records of the WARC files in a WACZ file. One that cannot be read to its end hides no other."""
+    warcs = packed_warcs(path)
+    if not warcs:
+        raise InputError(f"the input {path!r} is no ZIP file with WARC files in its folder archive/")
+    unreadable: InputError | None = None
+    with open_input(path) as opened, ZipFile(opened) as archive:
+        for name in warcs:
+            url = packed_path(name, path)
             try:
-                yield from _read_file(opened, file, records, max_bytes, others)
-            except (OSError, EOFError, zlib.error, zstd.ZstdError) as error:
-                raise InputError(f"the input {file.path!r} cannot be read to its end: {error}") from error
+                with _to_its_end(url), archive.open(name) as warc:
+                    for record in read_answers(cast("BinaryIO", warc), max_bytes, others, answer_filter=records):
+                        yield replace(record, place=replace(record.place, packed_file=url))
+            except InputError as error:
+                unreadable = unreadable or error
+    if unreadable is not None:
+        raise unreadable
 
 
 def _whole_url(path: str) -> str:

@@ -81,12 +81,14 @@ class Damage(StrEnum):
 class RecordPlace:
     """Where a record begins: a byte of the file and, in a gzip member of several records, an unpacked byte of it.
 
-    `dictionary` is the place of the frame whose dictionary unpacks a zstd frame.
+    `dictionary` is the place of the frame whose dictionary unpacks a zstd frame, `packed_file` the URL of the file if
+    it is one of many in a ZIP file.
     """
 
     offset: int
     inside: int = 0
     dictionary: int | None = None
+    packed_file: str | None = None
 
     def __str__(self) -> str:
         return f"byte {self.offset:,}" + (f", unpacked byte {self.inside:,} from there" if self.inside else "")

@@ -137,3 +137,17 @@ def test_the_warc_files_of_a_wacz_file_are_inputs(tmp_path):
         f"zip://archive/{name}::{tmp_path}/a.wacz" for name in ("1.warc.gz", "2.warc")
     ]
     assert [answers(read(file))[0][0] for file in files] == ["https://a.example/1", "https://a.example/2"]
+
+
+def test_many_small_warc_files_of_a_wacz_file_are_one_input(tmp_path):
+    warc = write_warc(tmp_path / "1.warc.gz", [("https://a.example/1", PAGE)]).read_bytes()
+    names = [f"archive/{number:04}.warc.gz" for number in range(3_000)]
+    with ZipFile(tmp_path / "a.wacz", "w") as archive:
+        for name in names:
+            archive.writestr(name, {names[7]: warc, names[9]: b"\x1f\x8bdamaged", names[-1]: warc}.get(name, b""))
+    (file,) = find_inputs([str(tmp_path / "a.wacz")])
+    records = read(file)
+    assert [url for url, _ in answers(records)] == ["https://a.example/1"] * 2
+    assert [record.place.packed_file for record in records if isinstance(record, Answer)] == [
+        f"zip://{name}::{tmp_path}/a.wacz" for name in (names[7], names[-1])
+    ]
