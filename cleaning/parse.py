@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import isqrt
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -87,9 +86,9 @@ _IN_HEAD = frozenset("base basefont bgsound link meta noframes noscript script s
 _SHADOW_ROOT_MODES = frozenset({"open", "closed"})
 # Characters that pages may contain and XML does not; lxml reads them but refuses to write them.
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_COUNTED_FROM_BYTES = 1_000_000
+# Half a million table cells take 160 MB; each takes at least three bytes.
 _MAX_ELEMENTS = 500_000
-_ELEMENTS = etree.XPath("count(//*)")
+_FEW_ELEMENTS_BYTES = 3 * _MAX_ELEMENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +305,7 @@ def _with_undecodable(parse_warnings: tuple[ParseWarning, ...], replaced: bool) 
 def _build(utf_8: bytes, url: str | None, encoding: str | None, parse_warnings: tuple[ParseWarning, ...]) -> Page:
     whole = utf_8.replace(b"\x00", b"")
     scan = _scan_tags(whole)
-    _refuse_many_attributes(whole, scan)
+    _refuse_many_tags(whole, scan)
     body = _without_end(whole, scan.end).strip()
     parser = html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True)
     # This look-up is in C: lxml.html's own, in Python, dominates the time of reaching an element.
@@ -314,7 +313,6 @@ def _build(utf_8: bytes, url: str | None, encoding: str | None, parse_warnings: 
     root = _read(body, parser)
     if root is None:
         return Page(_read(b"<html></html>", parser), url, encoding, (*parse_warnings, ParseWarning.EMPTY))
-    _refuse_large_tree(root, body)
     _close_head(root)
     if scan.has_templates and b"shadowroot" in body:
         _open_shadow_roots(root)
@@ -345,42 +343,38 @@ def _scan_tags(body: bytes) -> _TagScan:
     return _TagScan(None, first.start() if first else -1, has_templates=True)
 
 
-def _refuse_many_attributes(body: bytes, scan: _TagScan) -> None:
-    """Raise PageError for a page with too many attributes in its tags: building its tree would take long.
+def _refuse_many_tags(body: bytes, scan: _TagScan) -> None:
+    """Raise PageError for a page with too many elements or attributes: its tree would take much memory or long.
 
-    The parser itself counts them, without building a tree. The compiled core shows that few pages need that.
+    The parser itself counts them, without building a tree. The bytes and the compiled core show that few pages need
+    that.
     """
-    if len(body) <= _FEW_ATTRIBUTES_BYTES:
-        return
-    limit = _MAX_ATTRIBUTES**2
-    if scan.squares is not None and scan.squares <= limit:
-        return
-    squares = _AttributeSquares()
-    _read(body, html.HTMLParser(encoding="utf-8", huge_tree=True, target=squares))
-    if squares.sum > limit:
-        raise PageError(
-            PageFault.TOO_LARGE,
-            f"the attributes of the page's tags take as long as one tag of {isqrt(squares.sum)} attributes, more than "
-            f"{_MAX_ATTRIBUTES}",
-        )
+    squares_known = scan.squares is not None and scan.squares <= _MAX_ATTRIBUTES**2
+    has_few_attributes = squares_known or len(body) <= _FEW_ATTRIBUTES_BYTES
+    has_few_elements = len(body) <= _FEW_ELEMENTS_BYTES or body.count(b"<") - body.count(b"</") <= _MAX_ELEMENTS
+    if not (has_few_attributes and has_few_elements):
+        _read(body, html.HTMLParser(encoding="utf-8", huge_tree=True, target=_TagCounter()))
 
 
-class _AttributeSquares:
-    """The target of a parser that builds no tree: `sum` adds up the squares of the tags' numbers of attributes."""
+class _TagCounter:
+    """The target of a parser that builds no tree. Raises PageError at the first tag that is too much."""
 
     def __init__(self) -> None:
-        self.sum = 0
+        self.squares = self._elements = 0
 
     def start(self, _tag: str, attributes: Mapping[str, str]) -> None:
-        self.sum += len(attributes) ** 2
+        self._elements += 1
+        self.squares += len(attributes) ** 2
+        if self._elements > _MAX_ELEMENTS:
+            raise PageError(PageFault.TOO_LARGE, f"the page has more than {_MAX_ELEMENTS} elements")
+        if self.squares > _MAX_ATTRIBUTES**2:
+            raise PageError(
+                PageFault.TOO_LARGE,
+                f"the attributes of the page's tags take longer than one tag of {_MAX_ATTRIBUTES} attributes",
+            )
 
     def close(self) -> None:
         """Do nothing. lxml requires the method."""
-
-
-def _refuse_large_tree(root: html.HtmlElement, body: bytes) -> None:
-    if len(body) > _COUNTED_FROM_BYTES and (count := int(_ELEMENTS(root))) > _MAX_ELEMENTS:
-        raise PageError(PageFault.TOO_LARGE, f"the page has {count} elements, more than {_MAX_ELEMENTS}")
 
 
 def _close_head(root: html.HtmlElement) -> None:

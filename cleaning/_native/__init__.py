@@ -7,7 +7,7 @@ pure, in `cleaning`                                           compiled, in `clea
 ============================================================  =====================================================
 `leaf_table.build_leaf_table`                                 `leaf_table.read_leaf_table`
 `terms.pure_terms`, `fingerprint.pure_fingerprint_terms`      `words.TermReader`, `words.fingerprint_terms`
-`parse._has_replacement`, `._scan_tags`, `._AttributeSquares`  `tags.has_replacement`, `.scan_tags`
+`parse._has_replacement`, `._scan_tags`, `._TagCounter`       `tags.has_replacement`, `.scan_tags`
 `metadata.elements.pure_*`                                    `elements.find_*`
 `classifier.lexicon.Lexicon`, `classifier.hints.read_hint`    `words.ScoredWords`, `words.HintWords`
 `classifier.signals.pure_measure_overlap`                     `words.measure_overlap`

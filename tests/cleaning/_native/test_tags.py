@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from lxml import etree, html
 
 from cleaning._native import load_compiled
-from cleaning.parse import _FIRST_END, _AttributeSquares
+from cleaning.parse import _FIRST_END, _TagCounter
 
 tags = load_compiled("tags")
 pytestmark = pytest.mark.skipif(tags is None, reason="COMPILER: Blocksieve was installed without its compiled core")
@@ -18,12 +18,12 @@ PARTS = (
 
 
 def squares_of(body):
-    counted = _AttributeSquares()
+    counted = _TagCounter()
     try:
         etree.fromstring(body, html.HTMLParser(encoding="utf-8", huge_tree=True, target=counted))
     except etree.XMLSyntaxError:
         return 0
-    return counted.sum
+    return counted.squares
 
 
 @settings.get_profile("kernel")
