@@ -39,7 +39,6 @@ _PAGES = [
     ("modified", pa.string()),
     ("type", pa.string()),
     ("url_key", pa.string()),
-    ("doubted_canonical", pa.string()),
     ("method", pa.string()),
     ("encoding", pa.string()),
     ("etag", pa.string()),

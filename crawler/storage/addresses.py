@@ -393,6 +393,7 @@ class PageAddresses:
         if doubted is None:
             self._lead(stored.history.key, key)
         else:
+            self.change_log.describe_page(stored.page_id)
             self.connection.execute(delete(address).where(address.c.leads_to == stored.history.key))
 
     def _delete_unsaved(self, key: str) -> None:

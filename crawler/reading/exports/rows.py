@@ -129,6 +129,9 @@ EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
         ),
         ExportColumn("stated_title", "string", "the page's title element, with the site's name; null as above"),
         *_LATER_COLUMNS,
+        ExportColumn(
+            "doubted_canonical", "string", "key of the address that the page states for itself, if it is not believed"
+        ),
     ),
     ExportContent.CHUNKS: (
         *_ROW_COLUMNS,

@@ -1,5 +1,6 @@
 """Which address a page is stored under: canonical addresses that are believed, and those that are not."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import permutations
@@ -8,6 +9,8 @@ from threading import Barrier
 import pytest
 from sqlalchemy import text
 
+from crawler.reading.exports.export import ExportRequest, write_export
+from crawler.reading.exports.rows import ExportContent
 from crawler.reading.history import read_page_history
 from crawler.schedule import RevisitBounds
 from crawler.storage.addresses import PageText
@@ -119,6 +122,20 @@ def test_a_single_liar_gives_way_when_the_listing_comes(save, lying, visit, addr
     assert save(visit(LISTING, "Today's headlines of our town", title="News"))[0].state is PageState.NEW
     assert addresses() == [(LISTING, LISTING, None), *own_addresses("harbour")]
     assert page_texts(address("harbour")) == article("harbour")
+
+
+def test_the_next_export_shows_the_address_that_is_not_believed(engine, save, lying, visit, tmp_path):
+    def export(since=None):
+        path = tmp_path / "pages.jsonl"
+        result = write_export(engine, ExportRequest(path, ".jsonl", ExportContent.PAGES, since=since), lambda _: None)
+        rows = map(json.loads, path.read_text().splitlines())
+        return {row["url"]: row["doubted_canonical"] for row in rows}, result.cursor
+
+    save(lying("harbour"))
+    stated, cursor = export()
+    assert stated == {address("harbour"): None}
+    save(visit(LISTING, "Today's headlines of our town", title="News"))
+    assert export(cursor)[0] == {LISTING: None, address("harbour"): LISTING}
 
 
 @pytest.fixture
