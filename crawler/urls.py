@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, urlsplit
 
@@ -20,12 +21,7 @@ _MAX_CANONICAL_CHARS = 2_048
 # PostgreSQL cannot index texts above 2,704 bytes.
 _MAX_KEY_CHARS = 2_000
 _UNWANTED = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-# Parameters that only say where a reader came from: campaigns, clicks, mailings. No site uses these names otherwise.
-_TRACKING = re.compile(
-    r"utm_\w+|fbclid|gclid|gclsrc|dclid|gbraid|wbraid|msclkid|yclid|twclid|ttclid|igshid|srsltid|li_fat_id|mc_cid|mc_eid"
-    r"|_hsenc|_hsmi|mkt_tok|_ga|_gl|oly_anon_id|oly_enc_id|vero_id",
-    re.IGNORECASE,
-)
+_TRACKING_FILE = Path(__file__).with_name("tracking-parameters.txt")
 # Parameters that identify a session. On some sites `sid` is a story's number, so a short name counts only with a long
 # value of letters and digits.
 _SESSION = re.compile(
@@ -146,10 +142,45 @@ def without_credentials(url: str) -> str:
     return re.sub(r"^([^:/?#]+://)[^/?#]*@", r"\1", _UNWANTED.sub("\ufffd", url.strip()), count=1)
 
 
+def plain_url(url: str) -> str:
+    """Return the URL without credentials, session ids and tracking parameters: equal ones lead to one page.
+
+    The keys of pages and those of requests are both made of it.
+    """
+    return without_tracking(without_credentials(url))
+
+
+def page_address(url: str, canonical: str | None = None) -> str:
+    """Return the address under which a page is stored: the URL, or its rel=canonical if both have one key.
+
+    >>> page_address("https://a.example/1?utm_source=rss#comments")
+    'https://a.example/1'
+    """
+    is_own = canonical is not None and _is_credible(canonical, url) and url_key(canonical) == url_key(url)
+    return without_fragment(plain_url(canonical if canonical is not None and is_own else url))
+
+
+@cache
+def _tracking_names() -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the names of the parameters that only track readers, and the beginnings of further names."""
+    lines = _TRACKING_FILE.read_text("utf-8").splitlines()
+    names = {line for line in lines if line and not line.startswith("#")}
+    prefixes = {name for name in names if name.endswith("*")}
+    return frozenset(names - prefixes), tuple(prefix[:-1] for prefix in sorted(prefixes))
+
+
 def _is_tracking_parameter(parameter: str) -> bool:
     """Return True for a query parameter (`name=value`) that only tracks readers or identifies a session."""
     name = parameter.partition("=")[0]
-    return bool(_TRACKING.fullmatch(name) or _SESSION.fullmatch(name) or _SHORT_SESSION.fullmatch(parameter))
+    small = name.lower()
+    names, prefixes = _tracking_names()
+    return (
+        name in names
+        or small in names
+        or small.startswith(prefixes)
+        or _SESSION.fullmatch(name) is not None
+        or _SHORT_SESSION.fullmatch(parameter) is not None
+    )
 
 
 def without_tracking(url: str) -> str:
@@ -188,7 +219,7 @@ def _split(url: str) -> SplitResult | None:
 
 @lru_cache(maxsize=1 << 12)
 def _canonicalise(url: str) -> str:
-    plain = without_tracking(without_credentials(url))
+    plain = plain_url(url)
     try:
         return canonicalize_url(plain, keep_fragments=has_own_fragment(plain))
     except ValueError:

@@ -13,7 +13,9 @@ from scrapy import Request
 from scrapy.http import TextResponse
 from xxhash import xxh64_intdigest
 
+from cleaning.blocks import Page
 from cleaning.declare import day, integer, option
+from cleaning.metadata.page import read_metadata
 from crawler.config.arguments import ArgumentSpider
 from crawler.page import page
 from crawler.urls import url_key
@@ -42,7 +44,6 @@ _LISTING_PRIORITY = -10
 _FIRST_PAGE_META = "listing"
 MAX_COUNT = 100_000
 """The largest number that an argument that counts something takes. No listing is read further."""
-_DATE_SELECTOR = "meta[property='article:published_time']::attr(content), time[datetime]::attr(datetime)"
 # For all listings of a crawl together, about 15 MB. A listing that repeats itself only after more URLs than this ends
 # at the argument `pages`.
 _SEEN_URLS_MAX = 100_000
@@ -162,9 +163,11 @@ class ListingSpider(ArgumentSpider):
         """Yield the page, unless its own date is too old."""
         assert isinstance(response, TextResponse)
         # Without `since` the page need not be parsed here: a cleaning process does it.
-        if self.arguments.since is not None and self._is_old(iso_day(response.css(_DATE_SELECTOR).get(""))):
-            self.count("older")
-            return
+        if self.arguments.since is not None:
+            metadata = read_metadata(Page(response.selector.root, response.url))
+            if self._is_old(iso_day(metadata.published or "")):
+                self.count("older")
+                return
         yield page(response)
 
     def article_links(self, response: TextResponse) -> list[Link]:

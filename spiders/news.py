@@ -28,7 +28,7 @@ from crawler.fetching.response_filter import has_content
 from crawler.monitoring.exit_status import SITE_PROBLEMS_STAT
 from crawler.schedule import lastmod_claims_change, parse_lastmod
 from crawler.storage.pages import LASTMOD_KEY
-from crawler.urls import host_of, url_key
+from crawler.urls import host_of, url_key, without_fragment
 from crawler.visit import METHOD_META_KEY
 from spiders.links import Link, article_links
 from spiders.listing import MAX_COUNT, ListingArguments, ListingSpider
@@ -177,7 +177,7 @@ class NewsSpider(ListingSpider):
         portal = self._portal(response)
         level = response.meta.get(_LEVEL_META)
         if "feeds" in self.arguments.sources and not portal.feeds and number == 1:
-            for url in feed_links(response):
+            for url in await self._without_absent(feed_links(response)):
                 yield self._feed_request(portal, url, "feed")
         if not {"sections", "saved"}.intersection(self.arguments.sources):
             return
@@ -189,7 +189,7 @@ class NewsSpider(ListingSpider):
             if request.callback != self.parse_article:
                 yield self._portal_request(portal, request)
         if level is not None and level < self.arguments.depth and not portal.sections:
-            for url in section_links(response):
+            for url in await self._without_absent(section_links(response)):
                 yield self._portal_request(portal, self.listing(url), **{_LEVEL_META: level + 1})
 
     def article_links(self, response: TextResponse) -> list[Link]:
@@ -291,7 +291,7 @@ class NewsSpider(ListingSpider):
             else:
                 lastmod = {"lastmod": entry.changed.isoformat()} if entry.changed else {}
                 more = lastmod | ({_GUESSED_META: True} if guessed else {})
-                yield self._portal_request(portal, Request(entry.url, self.parse_article), **more)
+                yield self._portal_request(portal, Request(without_fragment(entry.url), self.parse_article), **more)
 
     def _is_wanted(self, portal: Portal, entry: FeedEntry) -> bool:
         """Return True if an entry is on the site and new enough."""
@@ -335,6 +335,13 @@ class NewsSpider(ListingSpider):
     async def _known_pages(self, keys: Sequence[str]) -> dict[str, KnownPage]:
         """Return the stored facts about these pages; {} without a database, and in a replay, which reads all pages."""
         return await self._use_store(lambda store: store.known_pages(keys), {})
+
+    async def _without_absent(self, links: Sequence[str]) -> list[str]:
+        """Return the links without those to addresses where nothing was found lately."""
+        keys = {url: url_key(url) for url in links}
+        absent = await self._use_store(lambda store: store.absent_keys(set(keys.values())), set[str]())
+        self.count("known", sum(key in absent for key in keys.values()))
+        return [url for url, key in keys.items() if key not in absent]
 
     async def _use_store(self, work: Callable[[Store], _Result], otherwise: _Result) -> _Result:
         """Return the result of some work with the database; `otherwise` without one, and in a replay.

@@ -105,8 +105,8 @@ class FeedEntry:
 
     @property
     def newest(self) -> date | None:
-        """The later of both days; None if neither is known."""
-        return _latest_day(self.published, self.changed)
+        """The day of publication; if that is not stated, the day of the last change."""
+        return _latest_day(self.published) or _latest_day(self.changed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from crawler.errors import FrontierError
 from crawler.fetching.revalidation import KNOWN_PAGE
 from crawler.redact import redact_text
 from crawler.storage.pages import REVISIT_KEY
-from crawler.urls import has_own_fragment, host_of, without_credentials
+from crawler.urls import has_own_fragment, host_of, plain_url, without_credentials
 from crawler.visit import RequestRecord
 
 if TYPE_CHECKING:
@@ -42,10 +42,15 @@ _SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
 class PageFingerprinter(RequestFingerprinter):
-    """Scrapy's fingerprints of requests, except that `#!/1` and `#!/2` are two pages, as in `crawler.urls.url_key`."""
+    """Scrapy's fingerprints of requests, with one for all addresses that have one `crawler.urls.url_key`.
+
+    So tracking parameters make no other request, and `#!/1` and `#!/2` are two pages.
+    """
 
     def fingerprint(self, request: Request) -> bytes:
-        return fingerprint(request, keep_fragments=has_own_fragment(request.url))
+        if (plain := plain_url(request.url)) != request.url:
+            request = Request(plain, method=request.method, body=request.body)
+        return fingerprint(request, keep_fragments=has_own_fragment(plain))
 
 
 def serialize_request(request: Request, spider: Spider, key: str) -> RequestRecord:

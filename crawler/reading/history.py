@@ -256,7 +256,7 @@ def _edits(rows: Sequence[Any], page_row: Any) -> dict[datetime, list[MetadataEd
 
 def _read_requests(connection: Connection, url: str) -> Iterator[PageRequest]:
     try:
-        key = fingerprint(Request(url)).hex()
+        key = fingerprint(Request(urls.plain_url(url)), keep_fragments=urls.has_own_fragment(url)).hex()
     except ValueError:
         return
     spiders = {row.id: row.spider for row in connection.execute(select(crawl.c.id, crawl.c.spider))}

@@ -40,9 +40,6 @@ REQUESTS_PER_PART = 1_000
 
 REDIRECTED = "redirected"
 """The outcome of an address that redirects to another one."""
-_EMPTY_DAYS = 7
-"""Days after which an address that gave no page is due; twice as many after each further visit without a page."""
-_EMPTY_DAYS_MAX = 180
 _FORGOTTEN_DAYS = 400
 """Days after the last visit of an address without a page, or of a sitemap, until its row is deleted."""
 
@@ -199,13 +196,7 @@ def _read_empty_addresses(connection: Connection, keys: Sequence[str], now: date
         for part in batched(keys)
         for row in connection.execute(select(empty_address).where(empty_address.c.url_key.in_(part)))
     )
-    return {row.url_key: KnownPage(row.last_visit, _is_empty_due(row.last_visit, row.visits, now)) for row in rows}
-
-
-def _is_empty_due(last_visit: datetime, visits: int, now: datetime) -> bool:
-    """Return True if an address without a page is to be tried again; a time in the future comes from a wrong clock."""
-    days = min(_EMPTY_DAYS * 2 ** min(visits - 1, 10), _EMPTY_DAYS_MAX)
-    return not now - days * _DAY < last_visit <= now + _DAY
+    return {row.url_key: KnownPage(row.last_visit, pages.is_empty_due(row.last_visit, row.visits, now)) for row in rows}
 
 
 def record_empty_visits(connection: Connection, visits: Iterable[EmptyVisit]) -> None:

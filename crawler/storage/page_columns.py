@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from cleaning.terms import normalise
-from crawler.urls import site_of, without_credentials
+from crawler.urls import page_address, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ class PageColumn:
 
 
 PAGE_COLUMNS: tuple[PageColumn, ...] = (
-    PageColumn("url", "string", "the page's address, as fetched", lambda page: page.url, required=True),
+    PageColumn("url", "string", "address, without tracking parameters", lambda page: page.url, required=True),
     PageColumn(
         "site",
         "string",
@@ -101,8 +101,8 @@ PAGE_COLUMN_NAMES = tuple(column.name for column in PAGE_COLUMNS)
 
 
 def describe(url: str, cleaned: CleanPage) -> dict[str, Value]:
-    """Return the values of the columns for a page at its address, without user name and password."""
-    page = replace(cleaned, url=without_credentials(url))
+    """Return the values of the columns for a page that was fetched at a URL."""
+    page = replace(cleaned, url=page_address(url, cleaned.metadata.canonical))
     return {column.name: column.read(page) for column in PAGE_COLUMNS}
 
 

@@ -30,6 +30,7 @@ from crawler.storage.page_columns import PAGE_COLUMN_NAMES, describe, normalised
 from crawler.storage.tables import (
     address,
     batched,
+    empty_address,
     headline,
     insert_on_conflict,
     last_id,
@@ -38,8 +39,8 @@ from crawler.storage.tables import (
     section,
     sitemap_trust,
 )
-from crawler.urls import host_of, is_respelled, site_of, url_key, without_credentials
-from crawler.visit import METHOD_META_KEY, Outcome, ProcessedPage
+from crawler.urls import host_of, is_respelled, plain_url, site_of, url_key, without_credentials
+from crawler.visit import METHOD_META_KEY, MISSING_OUTCOMES, Outcome, ProcessedPage
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -75,6 +76,9 @@ _ZSTD_OPTIONS: dict[int, int] = {
     zstd.CompressionParameter.compression_level: 3,
     zstd.CompressionParameter.checksum_flag: 1,
 }
+_EMPTY_DAYS = 7
+"""Days after which an address that gave no page is due; twice as many after each further visit without a page."""
+_EMPTY_DAYS_MAX = 180
 _LASTMOD_LENGTH_MAX = 40  # characters of a date and time with its zone
 
 PAGE_HISTORY = (
@@ -659,7 +663,7 @@ def _can_reuse(row: Row[Any], record: RequestRecord, policy: ReadPolicy) -> bool
     return (
         row.children == 0
         and row.retired_at is None
-        and row.url == without_credentials(record.url)
+        and row.url == plain_url(record.url)
         and (row.spider, row.arguments) == (policy.origin.spider, policy.origin.arguments)
         and (row.callback, row.cb_kwargs) == (record.callback, record.cb_kwargs)
         and row.method == method
@@ -678,7 +682,8 @@ def keys_not_due(
 ) -> frozenset[str]:
     """Return the keys of the requests for pages and sections that have a next visit: a re-crawl does not follow them.
 
-    A retired page or section is visited when a link leads to it, but not before its own next visit would be due.
+    Nor does it follow links to addresses where nothing was found lately. A retired page or section is visited when a
+    link leads to it, but not before its own next visit would be due.
     """
     key_by_request = {record.key: target_key(record) for record in records if is_repeatable(record)}
     target_by_key = read_addresses(connection, set(key_by_request.values())) if key_by_request else {}
@@ -689,11 +694,30 @@ def keys_not_due(
         waits = table.c.retired_at.is_(None) | table.c.next_visit.between(now, latest)
         columns = select(table.c.url_key).where(table.c.url_key.in_(targets), table.c.spider.is_not(None))
         scheduled_keys.update(connection.scalars(columns.where(table.c.next_visit.is_not(None), waits)))
+    scheduled_keys |= absent_keys(connection, targets, now)
     return frozenset(
         request_key
         for request_key, key in key_by_request.items()
         if scheduled_keys & {key, target_by_key.get(key, key)}
     )
+
+
+def absent_keys(connection: Connection, keys: Collection[str], now: datetime) -> set[str]:
+    """Return the keys where the last visits found nothing, and which are not due to be tried again."""
+    missing = empty_address.c.outcome.in_(MISSING_OUTCOMES)
+    columns = (empty_address.c.url_key, empty_address.c.last_visit, empty_address.c.visits)
+    return {
+        row.url_key
+        for part in batched(sorted(keys))
+        for row in connection.execute(select(*columns).where(empty_address.c.url_key.in_(part), missing))
+        if not is_empty_due(row.last_visit, row.visits, now)
+    }
+
+
+def is_empty_due(last_visit: datetime, visits: int, now: datetime) -> bool:
+    """Return True if an address without a page is to be tried again; a time in the future comes from a wrong clock."""
+    days = min(_EMPTY_DAYS * 2 ** min(visits - 1, 10), _EMPTY_DAYS_MAX)
+    return not now - timedelta(days=days) < last_visit <= now + timedelta(days=1)
 
 
 def read_addresses(connection: Connection, keys: Collection[str]) -> dict[str, str]:

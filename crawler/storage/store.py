@@ -529,6 +529,11 @@ class Store:
         due.record_empty_visits(connection, redirected)
         return saved
 
+    def absent_keys(self, keys: Collection[str]) -> set[str]:
+        """Return the keys where nothing was found lately, as `pages.absent_keys` does."""
+        now = datetime.now(UTC)
+        return self.read(lambda connection: pages.absent_keys(connection, keys, now))
+
     def known_pages(self, keys: Sequence[str]) -> dict[str, KnownPage]:
         """Return the keys that are known, as `due.known_pages` does."""
         now = datetime.now(UTC)

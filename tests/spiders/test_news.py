@@ -406,3 +406,83 @@ def test_a_cookie_is_sent_to_the_portal_and_stored_nowhere(news, site, serve, an
     assert {headers.get("Cookie") for _, headers in asked_there} <= {None}
     assert secret not in crawled.log
     assert all(secret.encode() not in path.read_bytes() for path in tmp_path.glob("blocks.db*"))
+
+
+TRACKED = {
+    "sections": "?CMP=front&spm=a.1.2",
+    "feeds": "?utm_source=rss&at_medium=RSS&at_custom1=x#xtor=RSS-3",
+    "sitemaps": "?xtor=map&ref_src=twsrc&wt_mc=sm&fbclid=1",
+}
+
+
+@pytest.mark.parametrize("states_canonical", [True, False])
+@pytest.mark.parametrize("stored", [True, False], ids=["database", "memory"])
+def test_each_article_is_asked_for_once_under_its_own_address(news, site, tmp_path, stored, states_canonical):
+    paths = [f"{story(n)}?id={n}" for n in range(12)]
+    links = {source: [f"{path}&{more[1:]}" for path in paths] for source, more in TRACKED.items()}
+    site.add("/science/", listing(*links["sections"]))
+    site.add("/feed.xml", rss(*[(link.replace("&", "&amp;"), "") for link in links["feeds"]]), RSS)
+    entries = "".join(loc(site.url + link.replace("&", "&amp;")) for link in links["sitemaps"])
+    site.add("/map.xml", f"<urlset>{entries}</urlset>", XML)
+    for number, path in enumerate(paths):
+        canonical = f'<link rel="canonical" href="{site.url}{path}">' if states_canonical else ""
+        for variant in (path, *(urls[number].partition("#")[0] for urls in links.values())):
+            site.add(variant, canonical + article(f"The river {number}"))
+    columns = {
+        "sections": [f"{site.url}/science/"],
+        "feeds": [f"{site.url}/feed.xml"],
+        "sitemaps": [f"{site.url}/map.xml"],
+        "articles": "/news/",
+    }
+    store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}"}
+    crawled = news(columns, store if stored else {})
+    asked = [path for path in site.requested if path.startswith("/news/")]
+    assert sorted(path.partition("&")[0] for path in asked) == sorted(paths)
+    assert crawled.stats["visit/page"] == 12
+    if stored:
+        with closing(sqlite3.connect(tmp_path / "blocks.db")) as database:
+            urls = [url for (url,) in database.execute("SELECT url FROM page ORDER BY id")]
+        assert sorted(urls) == sorted(site.url + path for path in paths)
+
+
+def test_links_of_a_menu_that_lead_nowhere_are_asked_again_after_a_week(news, site, tmp_path):
+    dead = ["/sport/", "/culture/"]
+    menu = "".join(f'<a href="{path}">A section</a>' for path in ("/world/", *dead))
+    feed = '<link rel="alternate" type="application/rss+xml" href="/feed.xml">'
+    site.add("/", f"{feed}<nav>{menu}</nav>" + listing(story(1)))
+    site.add("/world/", listing(story(1)))
+    site.add_articles(story(1))
+    store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}"}
+
+    def crawl():
+        seen = len(site.requested)
+        news(None, store, sources="sections,feeds", depth="1")
+        return sorted(path for path in site.requested[seen:] if path in {*dead, "/feed.xml", "/world/"})
+
+    assert crawl() == ["/culture/", "/feed.xml", "/sport/", "/world/"]
+    assert [crawl(), crawl()] == [["/world/"], ["/world/"]]
+    with closing(sqlite3.connect(tmp_path / "blocks.db")) as connection, connection:
+        connection.execute("UPDATE empty_address SET last_visit = datetime('now', '-8 days')")
+    assert crawl() == ["/culture/", "/feed.xml", "/sport/", "/world/"]
+
+
+def test_since_compares_the_day_of_publication_where_one_is_stated(news, site):
+    def entry(path, published, changed):
+        stated = f"<n:news><n:publication_date>{published}</n:publication_date></n:news>" if published else ""
+        return f"<url><loc>{site.url}{path}</loc><lastmod>{changed}</lastmod>{stated}</url>"
+
+    entries = [
+        entry(story(1), "2023-02-01T10:00:00Z", "2024-05-20"),  # last year's, changed since
+        entry(story(2), "2024-05-20", "2024-05-20"),
+        entry(story(3), None, "2024-05-20"),  # its page says when it was published
+        entry(story(4), None, "2024-05-20"),
+    ]
+    head = '<urlset xmlns:n="http://www.google.com/schemas/sitemap-news/0.9">'
+    site.add("/map.xml", f"{head}{''.join(entries)}</urlset>", XML)
+    site.add_articles(*[story(n) for n in (1, 2, 4)])
+    news_article = {"@type": "NewsArticle", "datePublished": "2023-02-01T10:00:00Z", "dateModified": "2024-05-20"}
+    ticker = '<header><time datetime="2024-05-20T10:00">now</time></header>'
+    site.add(story(3), f'{ticker}<script type="application/ld+json">{json.dumps(news_article)}</script>{article("3")}')
+    crawled = news({"sitemaps": [f"{site.url}/map.xml"], "articles": "/news/"}, sources="sitemaps", since="2024-01-01")
+    assert numbers(crawled) == ["2", "4"]
+    assert story(1) not in site.requested
