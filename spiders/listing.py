@@ -44,6 +44,7 @@ _LISTING_PRIORITY = -10
 _FIRST_PAGE_META = "listing"
 MAX_COUNT = 100_000
 """The largest number that an argument that counts something takes. No listing is read further."""
+_GUESSED_DATES = frozenset({None, "address", "visible text"})
 # For all listings of a crawl together, about 15 MB. A listing that repeats itself only after more URLs than this ends
 # at the argument `pages`.
 _SEEN_URLS_MAX = 100_000
@@ -90,6 +91,14 @@ def section_name(url: str) -> str | None:
     parts = urlsplit(url)
     name = unquote(_PROGRAM_NAME.sub("", parts.path)).strip("/") or unquote(parts.query)
     return " ".join(name.split())[:_SECTION_CHARS_MAX] or None
+
+
+def _stated_day(response: TextResponse) -> date | None:
+    """Return the day on which a page says that it was published, else that of its first time element."""
+    metadata = read_metadata(Page(response.selector.root, response.url))
+    if metadata.sources.get("published") in _GUESSED_DATES:
+        return iso_day(response.css("time[datetime]::attr(datetime)").get(""))
+    return iso_day(metadata.published or "")
 
 
 def _first_page(response: Response) -> str:
@@ -163,11 +172,9 @@ class ListingSpider(ArgumentSpider):
         """Yield the page, unless its own date is too old."""
         assert isinstance(response, TextResponse)
         # Without `since` the page need not be parsed here: a cleaning process does it.
-        if self.arguments.since is not None:
-            metadata = read_metadata(Page(response.selector.root, response.url))
-            if self._is_old(iso_day(metadata.published or "")):
-                self.count("older")
-                return
+        if self.arguments.since is not None and self._is_old(_stated_day(response)):
+            self.count("older")
+            return
         yield page(response)
 
     def article_links(self, response: TextResponse) -> list[Link]:
