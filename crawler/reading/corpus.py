@@ -80,6 +80,7 @@ class CorpusBlock(NamedTuple):
     description: str | None
     keywords: str | None
     license: str | None
+    record_id: str | None
 
 
 class CorpusPage(NamedTuple):
@@ -103,6 +104,8 @@ class CorpusPage(NamedTuple):
     description: str | None
     keywords: str | None
     license: str | None
+    record_id: str | None
+    doubted_canonical: str | None
 
 
 class CorpusChunk(NamedTuple):
@@ -126,6 +129,7 @@ class CorpusChunk(NamedTuple):
     description: str | None
     keywords: str | None
     license: str | None
+    record_id: str | None
 
 
 class CorpusRows(Generic[RowT]):

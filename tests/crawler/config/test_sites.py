@@ -44,7 +44,7 @@ def test_a_right_file_is_read_whole(read):
         {"pages": "2", "allow": "story-\\d+", "url": "https://a.example/news/"},
         {"pages": "2", "allow": "story-\\d+", "url": "https://a.example/sport/"},
     ]
-    assert example.crawl_settings == {"DOWNLOAD_DELAY": 2.5, "CLEANING_METHOD": "pab"}
+    assert example.crawl_settings == {"DOWNLOAD_DELAY": 2.5, "CLEANING_METHOD": "pab", "REVISIT_MIN_SECONDS": 21_600.0}
     assert file.sites["portal"].crawl_arguments == [{"site": "bbc.co.uk", "articles": "20"}]
 
 
