@@ -382,8 +382,9 @@ class NewsSpider(ListingSpider):
             request.headers["Cookie"] = "; ".join(kept if portal.cookie in "; ".join(kept) else [*kept, portal.cookie])
 
     def _portal_request(self, portal: Portal, request: Request, **more: Any) -> Request:
-        """Return a request with the headers, the cleaning method and the rendering of the portal's row."""
-        meta = {**request.meta, _PORTAL_META: portal.name, **more}
+        """Return the new request with the headers, the cleaning method and the rendering of the portal's row."""
+        meta = request.meta
+        meta |= {_PORTAL_META: portal.name, **more}
         if portal.method:
             meta[METHOD_META_KEY] = portal.method
         if not self.renders_all and not portal.render:
@@ -391,8 +392,7 @@ class NewsSpider(ListingSpider):
         for name, value in portal.headers.items():
             if name.lower() != "cookie":
                 request.headers[name] = value
-        portal_request: Request = request.replace(meta=meta)
-        return portal_request
+        return request
 
 
 @dataclass(slots=True)

@@ -93,6 +93,7 @@ _VARIANT_HOSTS = re.compile(r"^(?:amp|m|mobile|wap|touch|print)\.", re.IGNORECAS
 _VARIANT_PATH_PARTS = frozenset({"amp", "amphtml", "print", "printable", "printfriendly"})
 _VARIANT_SUFFIXES = re.compile(r"^amp[_-]|[._-](?:amp|print)(?=\.|$)", re.IGNORECASE)
 _VARIANT_PARAMETERS = frozenset({"amp", "print", "printable", "print_friendly", "outputtype", "view_as", "mobile"})
+_VARIANT_HINT = re.compile(r"//m\.|amp|mobile|wap|touch|print|outputtype|view_as", re.IGNORECASE)
 _VARIANT_VALUES = frozenset({"", "1", "true", "yes", "amp", "print"})
 
 
@@ -119,8 +120,11 @@ def _variant_of(url: str) -> str | None:
 def drop_variants(items: Iterable[Item], address: Callable[[Item], str]) -> list[Item]:
     """Return the items without those whose address is a variant of another item's address."""
     known = list(items)
+    articles = [_variant_of(url) if _VARIANT_HINT.search(url := address(item)) else None for item in known]
+    if not any(articles):  # so it is in most sitemaps, some of which have 100,000 addresses
+        return known
     own = {_comparable_url(address(item)) for item in known}
-    return [item for item in known if _variant_of(address(item)) not in own]
+    return [item for item, article in zip(known, articles, strict=True) if article not in own]
 
 
 def _is_variant_parameter(name: str, value: str) -> bool:

@@ -83,6 +83,12 @@ def test_a_refresh_is_followed_beside_a_base_that_is_none(every):
     assert crawled.outcomes() == {"/more": "page"}
 
 
+def test_a_part_of_a_page_that_nobody_asked_for_is_not_a_page(every, answer):
+    headers = {"Content-Type": "text/html", "Content-Range": "bytes 0-499/9000"}
+    crawled, _ = every({"/part": answer(html(), 206, headers)})
+    assert crawled.outcomes() == {"/part": "http_error"}
+
+
 def test_a_charset_that_browsers_do_not_know_costs_a_page_nothing(every, answer):
     pages = {}
     for charset in CHARSETS:
