@@ -2,12 +2,19 @@
 
 import selectors
 import socket
+import ssl
 import textwrap
 import threading
 from contextlib import ExitStack, closing, suppress
+from datetime import UTC, datetime, timedelta
+from http.server import ThreadingHTTPServer
 from itertools import chain, repeat
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
 
 ALLOWED = {"ALLOW_ADDRESSES": "127.0.0.1"}
 REBINDING = {"TWISTED_DNS_RESOLVER": "rebinding.Rebinding", "DNSCACHE_ENABLED": "0"}
@@ -158,6 +165,31 @@ def test_refused_header_lines_are_a_reason(look):
             crawled = look(f"http://127.0.0.1:{server.getsockname()[1]}/", **ALLOWED, RETRY_TIMES=0, ROBOTSTXT_OBEY=0)
         assert crawled.stats["visit/download_failed"] == 1
         assert reason in crawled.stats["download/first_failure"]
+
+
+def test_a_certificate_is_verified_if_the_user_says_so(look, serve, answer, monkeypatch, tmp_path):
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "other.example")])
+    now = datetime.now(UTC)
+    certificate = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1)).sign(
+        key, SHA256()
+    )
+    pem = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    (tmp_path / "site.pem").write_bytes(certificate.public_bytes(pem[0]) + key.private_bytes(*pem))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "site.pem")
+    get_request = ThreadingHTTPServer.get_request
+
+    def accept(server):
+        connection, address = get_request(server)
+        return context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False), address
+
+    monkeypatch.setattr(ThreadingHTTPServer, "get_request", accept)
+    site, _ = serve({"/": answer("<p>a page</p>")})
+    url = site.replace("http:", "https:") + "/"
+    for setting, outcome in {"false": "section", "true": "download_failed"}.items():
+        crawled = look(url, **ALLOWED, RETRY_ENABLED=0, DOWNLOAD_VERIFY_CERTIFICATES=setting)
+        assert outcomes(crawled) == {f"visit/{outcome}": 1}
 
 
 @pytest.mark.parametrize(
