@@ -213,7 +213,6 @@ class RecordCleaner:
         }
         columns |= {name: _signed(columns[name]) for name in ("body_hash", "page_fingerprint")}
         columns |= {
-            "access": cleaned.metadata.access,
             "opt_outs": opt_outs,
             "kept_share": _kept_share(cleaned.decisions),
         }

@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from crawler.errors import BatchError
 from crawler.reading.exports.formats import arrow_schema, with_metadata
-from crawler.reading.exports.rows import EXPORT_COLUMNS, EXPORT_VERSION, ExportContent
+from crawler.reading.exports.rows import EXPORT_COLUMNS, EXPORT_VERSION, STORED_COLUMNS, ExportContent
 from crawler.redact import redact_text
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _GROUP_CHARS = 16_000_000
 
 def _exported(content: ExportContent) -> list[tuple[str, pa.DataType]]:
     _, schema = arrow_schema(EXPORT_COLUMNS[content])
-    return [(field.name, field.type) for field in schema]
+    return [(field.name, field.type) for field in schema if field.name not in STORED_COLUMNS]
 
 
 _KEYS = [
@@ -51,7 +51,6 @@ _PAGES = [
     ("duplicate", pa.string()),
     ("duplicate_of", pa.int64()),
     ("duplicate_bits", pa.int8()),
-    ("access", pa.string()),
     ("opt_outs", pa.string()),
     ("kept_share", pa.float64()),
 ]

@@ -21,6 +21,7 @@ from cleaning.declare import day
 from crawler.commands.base import BlocksieveCommand
 from crawler.errors import QueryError
 from crawler.reading.feedback import search_like
+from crawler.reading.nearest_query import find_nearest_query
 from crawler.reading.search import Rank, search
 from crawler.reading.search_filters import SEARCH_KINDS, SearchFilters
 from crawler.storage.database import read_transaction
@@ -138,10 +139,13 @@ class SearchCommand(BlocksieveCommand, ScrapyCommand):
                 pages = search(connection, query, rank=Rank(opts.rank), filters=opts.filters, limit=opts.limit)
             if not pages and opts.filters.site is not None:
                 expect_site(connection, opts.filters.site)
+            nearest = None if pages or opts.like else find_nearest_query(connection, query, opts.filters)
         if opts.format == "json":
             print_json(pages)
-        else:
+        elif pages or nearest is None:
             _print(make_console(), pages, opts.rank)
+        else:
+            make_console().print(Text(f"Nothing found: {printable(nearest.sentence)}"))
 
 
 def _print(out: Console, pages: Sequence[FoundPage], rank: str) -> None:

@@ -41,7 +41,11 @@ _CHARS_MAX = 20_000
 _READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 Query = Annotated[
-    str, Field(description='words, "a phrase", prefix*, -without, one OR another, title:word', max_length=1_000)
+    str,
+    Field(
+        description='words that all occur in one text, "a phrase", prefix*, -without, one OR another, title:word',
+        max_length=1_000,
+    ),
 ]
 Address = Annotated[str, Field(description="the address of a stored page", max_length=8_000)]
 Site = Annotated[str, Field(description="a registered domain such as example.org; empty for all", max_length=200)]
@@ -71,7 +75,10 @@ class DatabaseTools:
     ) -> dict[str, Any]:
         """Find pages by the words of their texts and titles, the best first, with the matching texts."""
         question = {"q": query, "site": site, "section": section, "language": language, "since": since}
-        return self._answer("search", question | {"cursor": cursor, "rank": "bm25"})
+        answer = self._answer("search", question | {"cursor": cursor, "rank": "bm25"})
+        for hit in (hit for page_found in answer["pages"] for hit in page_found["hits"]):
+            hit["excerpt"] = "".join(part["text"] for part in hit["excerpt"])
+        return answer
 
     def read_page(self, url: Address, offset: Offset = 0) -> dict[str, Any]:
         """Read a stored page: title, author, date, and its main text as Markdown, or as paragraphs."""

@@ -91,6 +91,26 @@ def parse_query(text: str) -> Query:
     return query
 
 
+def split_query(text: str) -> tuple[list[str], list[str]]:
+    """Return the parts of a query that must occur, each with its alternatives, and those that must not."""
+    wanted: list[str] = []
+    unwanted: list[str] = []
+    is_alternative = False
+    for part in _split_query(text.translate(_QUOTES)):
+        if part["plain"] in _OPERATORS and not part["field"]:
+            is_alternative = True
+        elif Phrase.read(part["plain"] or part["quoted"] or "") is None:
+            continue
+        elif part["minus"]:
+            unwanted.append(part.group())
+        elif is_alternative:
+            wanted[-1] += f" OR {part.group()}"
+            is_alternative = False
+        else:
+            wanted.append(part.group())
+    return wanted, unwanted
+
+
 def _split_query(text: str) -> Iterator[re.Match[str]]:
     return (match for match in _QUERY_PART.finditer(text) if match.group())
 

@@ -353,7 +353,14 @@ def count_blocks(connection: Connection, word: str | None = None) -> int:
     if word is None:
         return int(connection.execute(_COUNT_BLOCKS[connection.dialect.name]).scalar_one())
     phrase = Phrase.read(word)
-    return 0 if phrase is None else _MATCHERS[connection.dialect.name].count(connection, Query(((phrase,),)))
+    return 0 if phrase is None else count_matching_blocks(connection, Query(((phrase,),)))
+
+
+def count_matching_blocks(connection: Connection, query: Query) -> int:
+    """Return the number of blocks and titles in the index that match a query, or of titles for one about titles."""
+    return _MATCHERS[connection.dialect.name].count(
+        connection, query if query.wanted or not query.title else query.title
+    )
 
 
 def _title_condition(matcher: Matcher, query: Query) -> SqlText | None:

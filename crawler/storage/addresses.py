@@ -408,7 +408,8 @@ class PageAddresses:
         rows = read_earlier(self.connection, old.page_id)
         self._hide(old, [row for row in rows if not row.gone])
         chosen = select(page.c.id).where(page.c.id == old.page_id)
-        self.near_duplicates.remove(self.connection, chosen)
+        for near_id in self.near_duplicates.remove(self.connection, chosen):
+            self.change_log.restructure_page(near_id)
         self.structures.forget(old.page_id)
         delete_structures(self.connection, chosen)
         self.names.forget(old.page_id)

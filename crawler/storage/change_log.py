@@ -99,7 +99,7 @@ class ChangeLog:
         self._touched.add(page_id)
 
     def restructure_page(self, page_id: int) -> None:
-        """Record a page whose structure or headline has changed, or was deleted; its blocks may be the same."""
+        """Record a page that has another structure, headline, event or original; its blocks may be the same."""
         self._restructured.add(page_id)
 
     def remove_pages(self, pages: Select[int]) -> None:
@@ -264,10 +264,12 @@ class PageEvents:
         self._connection.execute(delete(page_event).where(of_old, page_event.c.visited.in_(own)))
         self._connection.execute(update(page_event).where(of_old).values(page_id=page_id))
 
-    def write(self) -> None:
-        """Store the events; call it after the last page."""
+    def write(self, change_log: ChangeLog) -> None:
+        """Store the events, and record their pages; call it after the last page."""
         if not self._events:
             return
+        for _, page_id in self._events:
+            change_log.restructure_page(page_id)
         new = insert_on_conflict(self._connection, page_event)
         moved_from = func.coalesce(new.excluded.moved_from, page_event.c.moved_from)
         values = {"kind": new.excluded.kind, "headline": new.excluded.headline, "moved_from": moved_from}

@@ -404,7 +404,7 @@ def _refingerprint_pages(connection: Connection, fingerprinter: Fingerprinter, p
     count_texts(connection, selected, +1)
     _refingerprint_page_rows(connection, fingerprinter, page_ids)
     for page_id in page_ids:
-        change_log.touch_page(page_id)
+        change_log.restructure_page(page_id)
     change_log.write()
 
 

@@ -424,9 +424,13 @@ class NearDuplicateState:
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicateChange:
-    """The effect of a visit: whether the page became a near-duplicate, and 1 if it was not compared with every page."""
+    """The effect of a visit: whether the page became a near-duplicate, and 1 if it was not compared with every page.
+
+    If it `moved`, it has another original than before, or has one no more.
+    """
 
     became: bool = False
+    moved: bool = False
     not_compared: int = 0
 
 
@@ -464,10 +468,11 @@ class NearDuplicatePages:
         self._reindex(connection, before.page_id, before.indexed, fingerprint if nearest is None else None)
         _write_original(connection, before, nearest, visit_time)
         became = nearest is not None and before.original_id is None
-        return NearDuplicateChange(became=became, not_compared=len(matches.not_compared))
+        moved = before.original_id != (None if nearest is None else nearest.owner_id)
+        return NearDuplicateChange(became=became, moved=moved, not_compared=len(matches.not_compared))
 
-    def remove(self, connection: Connection, pages: Select[int]) -> None:
-        """Forget the selected pages, which are about to be deleted.
+    def remove(self, connection: Connection, pages: Select[int]) -> list[int]:
+        """Forget the selected pages, which are about to be deleted; return the ids of those that lose their original.
 
         Of the near-duplicates that lose their original, the one stored first becomes an original, and those near it
         become its near-duplicates.
@@ -479,6 +484,7 @@ class NearDuplicatePages:
         of_pages = near_duplicate_page.c.page_id.in_(pages) | near_duplicate_page.c.original_id.in_(pages)
         connection.execute(delete(near_duplicate_page).where(of_pages))
         self._group_again(connection, successors)
+        return [row["id"] for row in successors]
 
     def refingerprint(self, connection: Connection, state: NearDuplicateState, new: int | None) -> None:
         """Give a page a fingerprint of another scheme; its next visit decides what it is a near-duplicate of."""

@@ -86,6 +86,12 @@ PAGE_COLUMNS: tuple[PageColumn, ...] = (
         lambda page: normalised(page.metadata.license),
     ),
     PageColumn("record_id", "string", "`WARC-Record-ID` of the record that it was read from", lambda _: None),
+    PageColumn(
+        "access",
+        "string",
+        "`free`, `metered` or `paid`, as the page states it (`isAccessibleForFree`, `article:content_tier`)",
+        lambda page: page.metadata.access,
+    ),
 )
 """The columns, in their order."""
 

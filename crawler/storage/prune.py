@@ -133,7 +133,9 @@ def prune_pages(
         sites = _selected_sites(connection, selection, addresses)
         _delete_frontier_rows(connection, selection, addresses)
         count_pages(connection, _selected_pages(selection), -1)
-        NearDuplicatePages(engine.dialect.name, DuplicateRules()).remove(connection, _selected_pages(selection))
+        near_duplicates = NearDuplicatePages(engine.dialect.name, DuplicateRules())
+        for near_id in near_duplicates.remove(connection, _selected_pages(selection)):
+            change_log.restructure_page(near_id)
         inheritance = _Inheritance(connection, index, selection, rules, change_log)
         for block_id in connection.scalars(_blocks_to_promote(selection)).all():
             inheritance.settle(block_id)

@@ -15,6 +15,7 @@ from sqlalchemy import and_, delete, func, insert, select, update
 from cleaning.fingerprint import distance
 from crawler.config import changed_settings
 from crawler.storage.boilerplate import learnable
+from crawler.storage.change_log import ChangeLog
 from crawler.storage.headlines import forget_version
 from crawler.storage.pages import HAS_STRUCTURE
 from crawler.storage.tables import near_duplicate_page, page, reclean, section
@@ -192,11 +193,14 @@ def update_near_duplicates(connection: Connection, near_duplicates: NearDuplicat
         .join(original, original.c.id == near_duplicate_page.c.original_id)
         .order_by(page.c.id)
     )
+    change_log = ChangeLog(connection)
     for row in connection.execute(pairs).all():
         own, other = row.page_fingerprint, row.of_original
         if own is None or other is None or distance(own, other) != row.distance:
             before = near_duplicates.state(connection, row.id, row.site, own)
-            near_duplicates.update(connection, before, own, row.last_seen)
+            if near_duplicates.update(connection, before, own, row.last_seen).moved:
+                change_log.restructure_page(row.id)
+    change_log.write()
 
 
 def update_recleaned_page(connection: Connection, stored: StoredPage, recleaned: RecleanedPage) -> None:

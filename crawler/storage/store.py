@@ -436,6 +436,8 @@ class Store:
         originals = self._blocks.write(connection, visited, content.comparison, batch.tokens)
         # 8. Look up what the page as a whole nearly duplicates, and count its texts for the site.
         change = self._near_duplicates.update(connection, content.before, content.fingerprint, visited.visit_time)
+        if change.moved:
+            batch.change_log.restructure_page(visited.page_id)
         known = batch.boilerplate.boilerplate(visited.site)
         batch.boilerplate.add(content.texts)
         return _with_counts(_with_near_duplicate(saved, change), content.comparison, originals, known)
@@ -685,8 +687,8 @@ class _Batch:
         self.names.write()
         self.tokens.write()
         self.structures.write(self.change_log)
+        self.events.write(self.change_log)
         self.change_log.write()
-        self.events.write()
         self.boilerplate.write(bounds, self.change_log, datetime.now(UTC))
 
 
@@ -1120,7 +1122,10 @@ class PageLifecycle:
         mark_gone(self._connection, VisitedPage(stored.page_id, stored.site, visit_time, change_log.sequence), live)
         change_log.touch_page(stored.page_id)
         self._batch.structures.put(stored.page_id, None, replaces=stored.has_structure)
-        self._near_duplicates.remove(self._connection, select(page.c.id).where(page.c.id == stored.page_id))
+        for near_id in self._near_duplicates.remove(
+            self._connection, select(page.c.id).where(page.c.id == stored.page_id)
+        ):
+            change_log.restructure_page(near_id)
         self._batch.boilerplate.add(BoilerplateChange.of_retired(stored.site, live))
         return len(live)
 

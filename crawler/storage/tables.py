@@ -858,6 +858,14 @@ VIEWS: Mapping[str, str] = MappingProxyType(
     FROM sighting JOIN block ON block.id = sighting.block_id JOIN page AS there ON there.id = sighting.page_id
     WHERE sighting.gone_at IS NULL AND NOT {_SIGHTING_IS_BOILERPLATE}
     """,  # noqa: S608 — of constants
+        "page_change": f"""
+    SELECT page_event.page_id, page_event.visited, page_event.kind, page_event.headline AS renamed,
+           page_event.moved_from{_FIRST_OF_PAGE}, headline.headline,
+           near_duplicate_page.original_id AS duplicate_of{_LATER_OF_PAGE}
+    FROM page_event JOIN page ON page.id = page_event.page_id
+    LEFT JOIN headline ON headline.page_id = page.id
+    LEFT JOIN near_duplicate_page ON near_duplicate_page.page_id = page.id
+    """,  # noqa: S608 — of constants
         "placed_block": f"""
     SELECT block.page_id, block.position, block.id AS block_id, block.kind, block.text, {_PLACE_COLUMNS}
     FROM block JOIN block_place ON {_SAME_PLACE.format(row="block")}

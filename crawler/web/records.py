@@ -853,7 +853,8 @@ class DroppedAnswer(Record, frozen=True):
 class SearchAnswer(Record, frozen=True):
     """Pages, the best first. `problem` says what is wrong with the query, in a sentence.
 
-    `page` is the one at the address that the query is, `sites` are at most five whose names begin with it.
+    `page` is the one at the address that the query is, `sites` are at most five whose names begin with it. If several
+    words find nothing, `nothing` says why, and `nearest` is the nearest query that finds something.
     """
 
     pages: list[SearchedPage]
@@ -864,6 +865,8 @@ class SearchAnswer(Record, frozen=True):
     sites: list[NamedSite] = []
     counts: MatchCounts | None = None
     dropped: DroppedAnswer | None = None
+    nothing: str | None = None
+    nearest: str | None = None
 
 
 # Failures

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from sqlalchemy import select
+from sqlalchemy import and_, func, select
 from xxhash import xxh32_hexdigest
 
 from cleaning.structure.writers.chunks import Chunker
@@ -23,7 +23,9 @@ from crawler.storage.tables import (
     change_log,
     headline,
     informative_block,
+    near_duplicate_page,
     page,
+    page_event,
     page_structure,
     page_text,
     placed_block,
@@ -62,8 +64,6 @@ _CURSOR_BODY = re.compile(
 
 _SHOWN_CHARS = 80
 
-_NO_NAMES = {"headline": None, "stated_title": None}
-
 
 class ExportContent(StrEnum):
     """The content of a row of an export."""
@@ -100,6 +100,20 @@ _FIRST_COLUMNS, _LATER_COLUMNS = (
     for columns in (FIRST_COLUMNS, LATER_COLUMNS)
 )
 
+_STORED_COLUMNS = (
+    ExportColumn("duplicate_of", "int64", "id of the page that it nearly repeats as a whole; null if there is none"),
+    ExportColumn(
+        "event",
+        "string",
+        "the latest that its publisher did to it: `new`, `changed`, `moved` or `returned`; null if it is from a time "
+        "before events",
+    ),
+    ExportColumn("event_at", "timestamp", "when a visit found that, in UTC"),
+)
+
+STORED_COLUMNS = frozenset(column.name for column in _STORED_COLUMNS)
+"""The columns that need a database: a batch job knows one visit of each page, and compares the pages by itself."""
+
 EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
     ExportContent.BLOCKS: (
         *_ROW_COLUMNS,
@@ -132,6 +146,7 @@ EXPORT_COLUMNS: Mapping[ExportContent, tuple[ExportColumn, ...]] = {
         ExportColumn(
             "doubted_canonical", "string", "key of the address that the page states for itself, if it is not believed"
         ),
+        *_STORED_COLUMNS,
     ),
     ExportContent.CHUNKS: (
         *_ROW_COLUMNS,
@@ -388,10 +403,25 @@ class _PageRows:
             return {}
         return {page_id: self._text_form.write_text(document) for page_id, document in documents.items()}
 
-    def _read_names(self, ids: Sequence[int]) -> dict[int, Mapping[str, str | None]]:
-        columns = select(headline.c.page_id, headline.c.headline, headline.c.stated_title)
-        rows = self._connection.execute(columns.where(headline.c.page_id.in_(ids)))
-        return {row.page_id: {"headline": row.headline, "stated_title": row.stated_title} for row in rows}
+    def _read_facts(self, ids: Sequence[int]) -> dict[int, RowMapping]:
+        """Return what other tables know of pages: their names, original and latest event."""
+        latest = select(func.max(page_event.c.visited)).where(page_event.c.page_id == page.c.id)
+        newest_visit = latest.correlate(page).scalar_subquery()
+        columns = select(
+            page.c.id,
+            headline.c.headline,
+            headline.c.stated_title,
+            near_duplicate_page.c.original_id.label("duplicate_of"),
+            page_event.c.kind.label("event"),
+            page_event.c.visited.label("event_at"),
+        )
+        sources = (
+            page.outerjoin(headline)
+            .outerjoin(near_duplicate_page, near_duplicate_page.c.page_id == page.c.id)
+            .outerjoin(page_event, and_(page_event.c.page_id == page.c.id, page_event.c.visited == newest_visit))
+        )
+        rows = self._connection.execute(columns.select_from(sources).where(page.c.id.in_(ids))).mappings()
+        return {row["id"]: row for row in rows}
 
     def _rows_of(self, pages: Sequence[RowMapping]) -> Iterator[Row]:
         described = {row["id"]: row for row in pages}
@@ -403,7 +433,7 @@ class _PageRows:
         documents = {} if self._text_form is None else read_structure_nodes(self._connection, list(described))
         markdown = self._read_markdown(list(described), documents)
         layouts = self._write_texts(documents)
-        names = self._read_names(list(described))
+        facts = self._read_facts(list(described))
         for page_id, text_rows in groupby(_stream_rows(self._connection, texts), key=lambda row: row[0]):
             blocks = list(text_rows)
             layout = layouts.get(page_id)
@@ -413,7 +443,7 @@ class _PageRows:
                 "text": "\n".join(row[2] for row in blocks) if layout is None else layout,
                 "markdown": markdown.get(page_id),
             }
-            yield self._row({**_NO_NAMES, **described[page_id], **names.get(page_id, {}), **own})
+            yield self._row({**described[page_id], **facts[page_id], **own})
 
     def _row(self, values: Mapping[str, Any]) -> Row:
         return tuple(values[name] for name in self._names)

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from cleaning.declare import day
 from crawler.errors import NotStoredError, QueryError
 from crawler.reading.feedback import search_like
+from crawler.reading.nearest_query import find_nearest_query
 from crawler.reading.query_language import parse_query
 from crawler.reading.search import Rank, search_with_counts
 from crawler.reading.search_filters import SearchFilters
@@ -110,6 +111,7 @@ def _search_texts(snapshot: DatabaseSnapshot, question: SearchQuestion) -> Searc
         dropped = _search_dropped(snapshot, question, filters) if question.dropped else None
     except QueryError as error:
         return SearchAnswer(pages=[], problem=str(error), next=None)
+    nearest = None if result.pages else find_nearest_query(snapshot.connection, question.q, filters)
     visible = result.pages[start : start + _PAGES]
     return SearchAnswer(
         pages=[_page(page) for page in visible],
@@ -118,6 +120,8 @@ def _search_texts(snapshot: DatabaseSnapshot, question: SearchQuestion) -> Searc
         previous=str(max(0, start - _PAGES)) if start else None,
         counts=_counts(result.counts),
         dropped=dropped,
+        nothing=None if nearest is None else nearest.sentence,
+        nearest=None if nearest is None else nearest.query,
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 from crawler.batch.columns import BLOCKS, PAGES, SIGHTINGS, create_table, read_rows, read_table
 from crawler.batch.output import OutputFolder
 from crawler.errors import BatchError
-from crawler.reading.exports.rows import EXPORT_COLUMNS, ExportContent
+from crawler.reading.exports.rows import EXPORT_COLUMNS, STORED_COLUMNS, ExportContent
 
 SMALL = pa.schema([("id", pa.int64()), ("text", pa.string())])
 
@@ -18,7 +18,7 @@ def output(tmp_path):
 
 def test_the_tables_begin_with_the_columns_of_an_export():
     for schema, content in ((PAGES, ExportContent.PAGES), (BLOCKS, ExportContent.BLOCKS)):
-        exported = [column.name for column in EXPORT_COLUMNS[content]]
+        exported = [column.name for column in EXPORT_COLUMNS[content] if column.name not in STORED_COLUMNS]
         assert schema.names[: len(exported)] == exported
     assert {"block_id", "distance", "exact"} <= set(SIGHTINGS.names)
 

@@ -136,6 +136,12 @@ def test_an_unknown_site_is_a_sentence(scrapy, database):
     assert scrapy("search", "nowhere", "--site", "a.example").returncode == 0
 
 
+def test_a_question_in_words_is_told_the_nearest_query(scrapy, database):
+    done = scrapy("search", "what is the text of the zeppelin")
+    assert done.stdout == "Nothing found: all words must occur in one text; the nearest query is text (2 pages)\n"
+    assert done.returncode == 0
+
+
 def test_what_no_column_holds_is_a_sentence(scrapy, database):
     """A number of more than 64 bits, and bytes of the shell that are no text."""
     for arguments in (["--like", "9" * 30], [os.fsdecode(b"caf\xe9")], ["boat", "--section", os.fsdecode(b"\xff")]):

@@ -61,11 +61,21 @@ def test_the_tools_say_that_they_only_read(url):
 def test_a_page_is_found_and_read(ask):
     answer = ask("search", query='"ferry 3"', site="example.org")
     assert [page["url"] for page in answer["pages"]] == [address(3)]
+    assert "Ferry 3 is late" in [hit["excerpt"] for hit in answer["pages"][0]["hits"]]
     page = ask("read_page", url=address(1))
     assert page["text"].startswith("# The ferries of the lake")
     assert page["next_offset"] is None
     assert "Ferry 3 is late" in ask("read_page", url=address(3))["text"]
     assert ask("read_page", url=address(3), offset=10)["text"] == ask("read_page", url=address(3))["text"][10:]
+
+
+def test_a_question_in_words_gets_the_nearest_query(ask):
+    answer = ask("search", query="why is ferry 3 so very late, and where is the zeppelin")
+    assert answer["pages"] == []
+    assert answer["nothing"] == f"all words must occur in one text; the nearest query is {answer['nearest']} (1 page)"
+    assert [page["url"] for page in ask("search", query=answer["nearest"])["pages"]] == [address(3)]
+    assert "none of them is found alone" in ask("search", query="zeppelins and dirigibles")["nothing"]
+    assert ask("search", query="zeppelin")["nearest"] is None
 
 
 def test_changes_and_sites(ask):

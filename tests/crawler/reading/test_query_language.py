@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cleaning.terms import Phrase
 from crawler.errors import QueryError
-from crawler.reading.query_language import _QUERY_MAX_CHARACTERS, Query, parse_query
+from crawler.reading.query_language import _QUERY_MAX_CHARACTERS, Query, parse_query, split_query
 
 
 def phrase(words, *, begins=False):
@@ -117,3 +117,11 @@ def test_a_repeated_word_counts_once():
 )
 def test_a_text_matches_as_the_databases_match_it(query, text, matches):
     assert parse_query(query).matches(text) is matches
+
+
+def test_a_query_is_split_into_what_must_occur_and_what_must_not():
+    text = 'mill OR bridge \u201cold brid*\u201d -winter river* title:late ... -"a b"'
+    wanted, unwanted = split_query(text)
+    assert wanted == ["mill OR bridge", '"old brid*"', "river*", "title:late"]
+    assert unwanted == ["-winter", '-"a b"']
+    assert parse_query(" ".join(wanted + unwanted)) == parse_query(text)

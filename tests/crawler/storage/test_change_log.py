@@ -219,3 +219,49 @@ def test_increments_taken_while_two_processes_write_and_commit_late_add_up(engin
         follower.catch_up()
         assert follower.rows == follower.expected() != {}
         assert follower.catch_up() == []
+
+
+FACTS = ("change", "id", "event", "headline", "duplicate_of", "access")
+
+
+def test_a_monitor_learns_by_one_cursor_what_publishers_did(engine, save, visit, make):
+    """Also of whom a page is a copy now that the original is gone; what a visit finds unchanged is no news."""
+    follower = Follower(engine, ExportContent.PAGES)
+    places = [[column.name for column in EXPORT_COLUMNS[ExportContent.PAGES]].index(name) for name in FACTS]
+
+    def news():
+        with read_transaction(engine) as connection:
+            rows = [*read_rows(connection, ExportContent.PAGES, RowFilter(), follower._horizon)]
+        follower.catch_up()
+        assert follower.rows == follower.expected()
+        return [tuple(row[place] for place in places) for row in rows]
+
+    article = {"headline": "Bridge shut", "title": "Bridge shut"}
+    save(visit(A, "one", fingerprint=0, access="paid", **article), visit(B, "two", fingerprint=1, **article))
+    save(visit("https://b.example/2", "three", fingerprint=3, **article))
+    assert news() == [
+        ("new", 1, "new", "Bridge shut", None, "paid"),
+        ("new", 2, "new", "Bridge shut", 1, None),
+        ("new", 3, "new", "Bridge shut", 1, None),
+    ]
+    save(visit(A, "one", fingerprint=0, access="paid", day=1, **article))
+    assert news() == []
+    save(visit(A, "one", fingerprint=0, access="free", day=2, headline="Bridge open", title="Bridge open"))
+    assert news() == [("changed", 1, "changed", "Bridge open", None, "free")]
+    do(engine, "retire", A, make, 3)
+    assert news() == [
+        ("gone", 1, None, None, None, None),
+        ("changed", 2, "new", "Bridge shut", None, None),
+        ("changed", 3, "new", "Bridge shut", 2, None),
+    ]
+    with engine.connect() as connection:
+        changes = connection.exec_driver_sql(
+            "SELECT page_id, kind, renamed, access FROM page_change ORDER BY visited, page_id"
+        )
+        assert [(*row[:2], bool(row[2]), row[3]) for row in changes] == [
+            (1, "new", False, "free"),
+            (2, "new", False, None),
+            (3, "new", False, None),
+            (1, "changed", True, "free"),
+            (1, "retired", False, "free"),
+        ]

@@ -12,7 +12,7 @@ from cleaning.structure.clean_page import CleanPage
 from crawler.batch.columns import BLOCKS, PAGES
 from crawler.page import PageItem, page_item, stored_item
 from crawler.reading.exports.export import ExportRequest, write_export
-from crawler.reading.exports.rows import EXPORT_COLUMNS, ExportContent
+from crawler.reading.exports.rows import EXPORT_COLUMNS, STORED_COLUMNS, ExportContent
 from crawler.storage.database import read_transaction
 from crawler.storage.page_columns import FIRST_COLUMNS, LATER_COLUMNS, PAGE_COLUMN_NAMES, PAGE_COLUMNS, describe
 from crawler.storage.queries import read_stored_item
@@ -56,19 +56,19 @@ def test_the_view_begins_with_the_first_columns_and_ends_with_the_later_ones(eng
     [
         (ExportContent.BLOCKS, OF_BLOCKS),
         (ExportContent.PAGES, ["first_seen", "blocks", "words", "text", "markdown", "headline", "stated_title"]),
-        (ExportContent.CHUNKS, ["headings", "positions", "block_ids", "size", "text"]),
+        (ExportContent.CHUNKS, ["headings", "anchor", "positions", "block_ids", "size", "text"]),
     ],
 )
 def test_exports_have_the_first_columns_where_they_were(content, own):
-    names = [column.name for column in EXPORT_COLUMNS[content]]
+    names = [column.name for column in EXPORT_COLUMNS[content] if column.name not in STORED_COLUMNS]
     later = [*LATER, "doubted_canonical"] if content is ExportContent.PAGES else LATER
     assert names[names.index("url") :] == [*FIRST, *own, *later]
 
 
 def test_the_tables_of_batch_jobs_begin_with_the_columns_of_exports():
     for schema, content in ((PAGES, ExportContent.PAGES), (BLOCKS, ExportContent.BLOCKS)):
-        columns = EXPORT_COLUMNS[content]
-        assert schema.names[: len(columns)] == [column.name for column in columns]
+        names = [column.name for column in EXPORT_COLUMNS[content] if column.name not in STORED_COLUMNS]
+        assert schema.names[: len(names)] == names
 
 
 def test_feeds_begin_with_the_columns():

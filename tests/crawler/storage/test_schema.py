@@ -26,7 +26,7 @@ from crawler.storage.store import Store
 from crawler.storage.tables import TOKENS_INDEX, exists_on, metadata, signed
 
 MIGRATIONS_FOLDER = Path(schema.__file__).parent / "migrations"
-VIEWS = {"informative_block", "page_text", "placed_block"}
+VIEWS = {"informative_block", "page_text", "page_change", "placed_block"}
 
 # SQLite copies the table `block` for its new column, which drops the triggers of the old one.
 REVISION = """
@@ -158,6 +158,7 @@ REVERSALS = {
     "0014": ["DROP TABLE page_label"],
     "0015": ["DROP TABLE block_label"],
     "0016": ["ALTER TABLE page DROP COLUMN record_id"],
+    "0017": ["ALTER TABLE page DROP COLUMN access"],
 }
 
 
