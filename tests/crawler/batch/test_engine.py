@@ -238,12 +238,3 @@ def test_ray_gives_the_same_bytes_and_survives_the_loss_of_a_process_and_of_a_ma
     damage.result()
     assert summary.counts["tasks/restarts"] == 2
     expect_all(tmp_path / "out", summary.counts)
-
-
-@pytest.mark.filterwarnings("ignore")  # Ray's own, on this machine
-@pytest.mark.usefixtures("cluster")
-def test_ray_without_an_address_does_not_join_the_cluster_of_somebody_else(gate, inputs, tmp_path, monkeypatch):
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    gate.open()
-    summary = run_batch(options(tmp_path / "out", inputs, engine="ray", workers=1))
-    assert summary.counts["stored/pages"] == FILES * PAGES

@@ -1,7 +1,5 @@
 """The tables that a finished job leaves, as readers of Parquet see them."""
 
-import json
-
 import duckdb
 import pandas as pd
 import polars as pl
@@ -33,22 +31,3 @@ def test_a_table_is_read_by_its_folder(finished):
         with duckdb.connect() as database:
             query = f"SELECT id, url, first_seen FROM '{out / table}/*.parquet' ORDER BY id"
             assert database.execute(query).fetchall() == expected
-
-
-SPARK_READS = """
-from pyspark.sql import SparkSession
-
-spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-for table in ("pages", "blocks", "sightings"):
-    for row in spark.read.parquet(table).orderBy("id").select("id", "url", "text").toJSON().collect():
-        print(row)
-"""
-
-
-def test_a_table_is_read_by_spark(finished, spark):
-    _, out = finished
-    assert [json.loads(line) for line in spark(SPARK_READS, out).splitlines()] == [
-        {name: row[name] for name in ("id", "url", "text")}
-        for table in ("pages", "blocks", "sightings")
-        for row in rows(out, table)
-    ]
