@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, exists, insert, select, update
+from sqlalchemy import and_, bindparam, exists, insert, select, update
 from xxhash import xxh64_intdigest
 
 from crawler import schedule
@@ -682,19 +682,22 @@ def keys_not_due(
 ) -> frozenset[str]:
     """Return the keys of the requests for pages and sections that have a next visit: a re-crawl does not follow them.
 
-    Nor does it follow links to addresses where nothing was found lately. A retired page or section is visited when a
-    link leads to it, but not before its own next visit would be due.
+    Nor does it follow links to other addresses where nothing was found lately. A retired page or section is visited
+    when a link leads to it, but not before its own next visit would be due.
     """
     key_by_request = {record.key: target_key(record) for record in records if is_repeatable(record)}
     target_by_key = read_addresses(connection, set(key_by_request.values())) if key_by_request else {}
     targets = {*key_by_request.values(), *target_by_key.values()}
     scheduled_keys: set[str] = set()
+    unknown_keys = set(targets)
     for table in (page, section) if key_by_request else ():
         latest = now + timedelta(seconds=bounds.max_seconds)
         waits = table.c.retired_at.is_(None) | table.c.next_visit.between(now, latest)
-        columns = select(table.c.url_key).where(table.c.url_key.in_(targets), table.c.spider.is_not(None))
-        scheduled_keys.update(connection.scalars(columns.where(table.c.next_visit.is_not(None), waits)))
-    scheduled_keys |= absent_keys(connection, targets, now)
+        is_scheduled = and_(table.c.spider.is_not(None), table.c.next_visit.is_not(None), waits).label("is_scheduled")
+        rows = connection.execute(select(table.c.url_key, is_scheduled).where(table.c.url_key.in_(targets))).all()
+        scheduled_keys.update(row.url_key for row in rows if row.is_scheduled)
+        unknown_keys.difference_update(row.url_key for row in rows)
+    scheduled_keys |= absent_keys(connection, unknown_keys, now)
     return frozenset(
         request_key
         for request_key, key in key_by_request.items()
