@@ -68,7 +68,7 @@ _SILENT_MAX_WORDS = 10
 _MAX_LINKS = 10
 _RUN_WORDS = 3
 _NOT_COMPARED = _LEFT_OUT | {"a", "nav", "footer"}
-_CONTROLS = frozenset({"button", "form", "input", "script", "iframe"})
+_CONTROLS = frozenset({"button", "form", "input"})
 _LEAST_WORDS = 5
 _ANSWERS_MAX = 10_000
 _ADDRESSES_MAX = 20
@@ -236,7 +236,7 @@ class RepeatedAnswers:
 def _few_words(page: Page) -> list[str]:
     """Return the words and tags of a page outside links and navigation; [] for a page of many words, or hardly any.
 
-    What differs with each answer, as its id or an address, does not count. A page without a control, a script or a word
+    What differs with each answer, as its id or an address, does not count. A page without a control or a word
     of consent asks nothing of a visitor, so it is no wall: [] too.
     """
     words: list[str] = []
