@@ -81,6 +81,7 @@ class CorpusBlock(NamedTuple):
     keywords: str | None
     license: str | None
     record_id: str | None
+    access: str | None
 
 
 class CorpusPage(NamedTuple):
@@ -105,7 +106,11 @@ class CorpusPage(NamedTuple):
     keywords: str | None
     license: str | None
     record_id: str | None
+    access: str | None
     doubted_canonical: str | None
+    duplicate_of: int | None
+    event: str | None
+    event_at: datetime | None
 
 
 class CorpusChunk(NamedTuple):
@@ -130,6 +135,7 @@ class CorpusChunk(NamedTuple):
     keywords: str | None
     license: str | None
     record_id: str | None
+    access: str | None
 
 
 class CorpusRows(Generic[RowT]):
