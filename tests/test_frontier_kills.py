@@ -122,7 +122,9 @@ def is_killed(process, after):
 
 
 def test_wherever_a_crawl_is_killed_the_same_command_completes_it(start, address, tmp_path):
-    whole = start(f"sqlite:///{tmp_path / 'whole.db'}")
+    # A request that is in progress at each kill is not given up.
+    patient = {"FRONTIER_MAX_ATTEMPTS": str(KILLS + 1)}
+    whole = start(f"sqlite:///{tmp_path / 'whole.db'}", **patient)
     wait_until(lambda: has_begun(whole), whole)
     began = time.monotonic()
     assert whole.wait(LONGEST_SECONDS) == 0
@@ -140,7 +142,7 @@ def test_wherever_a_crawl_is_killed_the_same_command_completes_it(start, address
         while True:
             after = chosen.uniform(0, 0.5 * seconds) if len(moments) < KILLS else LONGEST_SECONDS
             # One that is killed after its crawl's end has come to its end.
-            killed = is_killed(start(url), after) and rows(url, "SELECT state FROM crawl") != [("finished",)]
+            killed = is_killed(start(url, **patient), after) and rows(url, "SELECT state FROM crawl") != [("finished",)]
             moments += [round(after, 3)] * killed
             told = f"seed {seed}, killed so many seconds after the begin: {moments}"
             assert not ended & (count_requests(address) - counts).keys(), told
