@@ -255,7 +255,7 @@ def test_no_worker_is_left_however_the_crawl_ends(archive, tmp_path, signals):
 
 
 def test_a_page_whose_tree_the_spider_does_not_read_is_parsed_by_a_worker_only(crawl, serve, answer, tmp_path):
-    paragraph = f"<h1>Library</h1><p>{PROSE.format(3) * 5}</p>"
+    paragraph = f"<h1>Library</h1><p>{PROSE.format(3) * 30}</p>"  # of few words it could be a wall
     noindex = answer(f"<head><meta name=robots content=noindex></head>{paragraph}")
     pages = {"/plain": answer(paragraph), "/read": answer(paragraph), "/noindex": noindex, "/empty": answer("<!-- -->")}
     listing = answer("".join(f"<a href={path}>{path}</a>" for path in pages))
