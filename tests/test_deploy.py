@@ -134,7 +134,7 @@ def test_the_image_is_built_of_what_is_there():
     let_in = [line[1:] for line in Path(f"{dockerfile}.dockerignore").read_text("utf-8").split() if line[0] == "!"]
     assert let_in
     assert all((context / name).exists() for name in let_in)
-    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"research", "tests"}
     assert packages | {"pyproject.toml", "hatch_build.py", "README.md", "LICENSE"} <= set(let_in)
     assert "SCRAPY_SETTINGS_MODULE=crawler.settings" in dockerfile.read_text("utf-8")
 

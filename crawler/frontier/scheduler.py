@@ -46,7 +46,7 @@ from crawler.frontier.serialize import (
 from crawler.monitoring.exit_status import QUEUED_STAT, FinishReason
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.pages import ReadPolicy
-from crawler.storage.requests import Ack, RequestState
+from crawler.storage.requests import Ack, RequestState, max_losses
 from crawler.urls import host_of, site_of
 
 if TYPE_CHECKING:
@@ -361,7 +361,7 @@ class Frontier(BaseScheduler):
 
     def _last_attempts(self) -> AbstractSet[int]:
         """Return the ids of the leased requests that fail for good if this process dies too."""
-        sent_before = self._config.frontier_max_attempts - 1
+        sent_before = max_losses(self._config.frontier_max_attempts) - 1
         return {
             request_id
             for request_id, leased in self._client.leases.items()

@@ -34,7 +34,7 @@ class Condition(StrEnum):
     WALLED = "walled"
     """A page of consent or a log-in answers in place of articles."""
     SILENT = "silent"
-    """No request gets a usable answer: errors, time-outs, a lost host, a forbidding robots.txt, or a single refusal.
+    """No request gets a usable answer: errors, time-outs, a lost host, a forbidding robots.txt; at a new site, a refusal.
 
     A robots.txt that cannot be read forbids everything too."""
     VANISHED = "vanished"
@@ -269,7 +269,7 @@ def _judge_silence(latest: SiteCounts, *, is_target: bool, is_unknown: bool) -> 
     if latest.refused >= _MIN_VISITS and latest.refused == latest.visits:
         return None  # it is refused
     is_failed = latest.failed == latest.visits and latest.visits >= _MIN_VISITS
-    is_lost = is_target and latest.visits and (is_unknown or latest.failed + latest.refused == latest.visits)
+    is_lost = is_target and latest.visits and (is_unknown or latest.failed == latest.visits)
     if is_failed or is_lost:
         sentence = f"none of {count_of(latest.visits, 'visit')} got an answer that could be used"
         return Finding(Condition.SILENT, holds=True, sentence=sentence)

@@ -46,6 +46,8 @@ UNACKNOWLEDGED = "unacknowledged"
 """The outcome of a request whose process went on without an end of it."""
 _SENT = "sent"
 """The outcome of a leased request that is marked as sent."""
+_LOSSES_MIN = 3
+"""A process may be killed for reasons of its own: of few attempts none is taken for what killed it."""
 _GIVEN_UP = "sent in {attempts} attempts, and each time its process died before the end"
 _NOT_DUE = "not_due"
 """The outcome of a request that a re-crawl did not make, because its page has a next visit at another time."""
@@ -208,19 +210,24 @@ def mark_sent(connection: Connection, lease_token: LeaseToken) -> None:
     connection.execute(update(request).where(*held).values(outcome=_SENT))
 
 
+def max_losses(max_attempts: int) -> int:
+    """Return how many processes may die while a request is marked as sent."""
+    return max(max_attempts, _LOSSES_MIN)
+
+
 def end_lost_leases(
     connection: Connection, crawl_id: int, now: datetime, max_attempts: int, *lost: ColumnElement[bool]
 ) -> None:
     """Queue leased requests of a crawl again whose workers have died: those that meet `lost`, or all of them.
 
-    Those that were marked as sent come behind the others, as Scrapy's retries do, and fail after `max_attempts`. At
+    Those that were marked as sent come behind the others, as Scrapy's retries do, and fail after `max_losses`. At
     most `_EXPIRED_MAX` requests end at once.
     """
     # In the order of the index, so that PostgreSQL reads and tidies just that part of it: until then the index keeps
     # the entries of all leases that ever were. Locked rows are being acknowledged.
     ids = select(request.c.id).where(*is_leased(crawl_id), *lost).order_by(request.c.lease_until)
     was_sent = request.c.outcome == _SENT
-    hopeless = and_(was_sent, request.c.attempts + 1 >= max_attempts)
+    hopeless = and_(was_sent, request.c.attempts + 1 >= max_losses(max_attempts))
     values = {
         "state": case((hopeless, RequestState.FAILED.value), else_=RequestState.QUEUED.value),
         "attempts": request.c.attempts + case((was_sent, 1), else_=0),
@@ -228,7 +235,7 @@ def end_lost_leases(
         "lease_id": None,
         "lease_until": None,
         "outcome": _LEASE_EXPIRED,
-        "error": case((hopeless, _GIVEN_UP.format(attempts=max_attempts)), else_=request.c.error),
+        "error": case((hopeless, _GIVEN_UP.format(attempts=max_losses(max_attempts))), else_=request.c.error),
         "ended": case((hopeless, now)),
     }
     lost_ids = ids.limit(_EXPIRED_MAX).with_for_update(skip_locked=True)
