@@ -34,9 +34,9 @@ class Condition(StrEnum):
     WALLED = "walled"
     """A page of consent or a log-in answers in place of articles."""
     SILENT = "silent"
-    """No request gets a usable answer: errors, time-outs, a lost host, a forbidding robots.txt; at a new site, a refusal.
+    """No request gets a usable answer: errors, time-outs, a lost host, a forbidding robots.txt.
 
-    A robots.txt that cannot be read forbids everything too."""
+    A robots.txt that cannot be read forbids everything too. At a new site, a refusal is silence too."""
     VANISHED = "vanished"
     """Most of the pages that were visited again are not found any more."""
     LESS_TEXT = "less_text"
