@@ -123,8 +123,10 @@ def first_morning(day):
     """Everything is new, and all is well."""
     assert day.scrapy("sites", "check", "--fetch")[:2] == (
         0,
-        f"sites.toml is right: {len(NAMES)} sites with {len(NAMES)} sections, "
-        f"of which {len(NAMES)} addresses were fetched.\n",
+        (
+            f"sites.toml is right: {len(NAMES)} sites with {len(NAMES)} sections, "
+            f"of which {len(NAMES)} addresses were fetched.\n"
+        ),
     )
     code, codes, errors = day.crawl(first=True)
     assert (code, codes) == (0, dict.fromkeys(NAMES, 0)), errors

@@ -75,8 +75,13 @@ def open_engine(
     return engine
 
 
+_INVALID_PARAMETER = "22023"  # PostgreSQL's code
+
+
 def _refuse_value(context: ExceptionContext) -> None:
     """Raise QueryError for a value that no column can hold: no question of a user's may end in a traceback."""
+    if getattr(context.original_exception, "sqlstate", None) == _INVALID_PARAMETER:
+        return  # of a function of the server's; `commit_check` expects it
     if isinstance(context.sqlalchemy_exception, DataError) or isinstance(
         # Of the drivers' own code, before the database sees the value.
         context.original_exception,
