@@ -97,8 +97,10 @@ def suspect_wall(body: bytes, url: str | None, asked: str | None) -> bool:
     """Return True if a page may be a wall, by its address and its bytes; False for most pages."""
     if url and asked and leads_to_wall(url, asked):
         return True
+    if not shows_few_words(body, _WALL_MAX_WORDS):
+        return False
     lowered = body.lower()
-    return any(mark in lowered for mark in _PLATFORM_MARKS) and shows_few_words(body, _WALL_MAX_WORDS)
+    return any(mark in lowered for mark in _PLATFORM_MARKS)
 
 
 def shows_few_words(body: bytes, most: int) -> bool:

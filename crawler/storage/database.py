@@ -25,7 +25,7 @@ from crawler.errors import CrawlerError, QueryError, StoreError, StoreLockedErro
 from crawler.redact import redact_text
 from crawler.storage.backend import STOPPED, Diagnosis, redact_url
 from crawler.storage.pages import UNREADABLE
-from crawler.storage.postgresql import PostgreSQLBackend
+from crawler.storage.postgresql import UNKNOWN_TRANSACTION, PostgreSQLBackend
 from crawler.storage.sqlite import SQLiteBackend
 from crawler.storage.tables import change_log, database_id, document_frequency, removed_block
 
@@ -75,13 +75,10 @@ def open_engine(
     return engine
 
 
-_INVALID_PARAMETER = "22023"  # PostgreSQL's code
-
-
 def _refuse_value(context: ExceptionContext) -> None:
     """Raise QueryError for a value that no column can hold: no question of a user's may end in a traceback."""
-    if getattr(context.original_exception, "sqlstate", None) == _INVALID_PARAMETER:
-        return  # of a function of the server's; `commit_check` expects it
+    if getattr(context.original_exception, "sqlstate", None) == UNKNOWN_TRANSACTION:
+        return  # `commit_check` expects it
     if isinstance(context.sqlalchemy_exception, DataError) or isinstance(
         # Of the drivers' own code, before the database sees the value.
         context.original_exception,

@@ -57,7 +57,7 @@ _CONNECTION = {
 }
 
 # The transaction's number is in the future (invalid_parameter_value).
-_UNKNOWN_TRANSACTION = "22023"
+UNKNOWN_TRANSACTION = "22023"
 _UNREACHABLE = "08001"
 # The meaning of a failure and the advice, by SQLSTATE or its class.
 _ADVICE = {
@@ -184,7 +184,7 @@ def _was_committed(connection: Connection, transaction_id: str) -> bool | None:
     try:
         status = connection.scalar(text("SELECT pg_xact_status(CAST(:id AS xid8))"), {"id": transaction_id})
     except DBAPIError as error:
-        if _state(error) != _UNKNOWN_TRANSACTION:
+        if _state(error) != UNKNOWN_TRANSACTION:
             raise
         return False  # a replica that was promoted before the transaction reached it
     if status is None:
