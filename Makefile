@@ -83,8 +83,7 @@ bench: $(VENV)/.dev ## pages/s and CPU of each stage and of whole crawls of real
 figures: $(VENV)/.dev ## measure again all figures in docs/ that depend on the model, the methods or the development data; an hour
 	$(BIN)/python -m research.training $(DATA) --folds $(FOLDS) --card docs/model-card.md --ablation --learning-curve
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/quality.py --write docs/methods.md --render-pages 150 --peers --cross-validate $(FOLDS)
-	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/experiments.py all --pages 300 --write docs/experiments.md
-	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/discovery.py --outcomes --write docs/discovery.md
+	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/experiments.py all --pages 300 --write docs/methods.md
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/provenance.py
 
 format: $(VENV)/.dev ## let ruff rewrite the files

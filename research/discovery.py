@@ -2,7 +2,7 @@
 
     python research/discovery.py [--set hand|silver] [--by-site | --by-page] [--json]
     python research/discovery.py --learned        what the first articles of a site teach about its further links
-    python research/discovery.py --outcomes [--write docs/discovery.md]
+    python research/discovery.py --outcomes
                                                   how often cleaned pages are told to be articles rightly
     python research/discovery.py --next                     the next page of each listing, as far as one is found
     python research/discovery.py --wrong PAGE               the links of a page that are taken or left out wrongly
@@ -31,13 +31,11 @@ import argparse
 import json
 import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import fmean
 
 import corpus
 import listings
 import xxhash
-from provenance import Stamp
 from rich.console import Console
 from rich.table import Table
 
@@ -50,7 +48,6 @@ from spiders.pagination import next_page
 
 LONG_TEXT = 5
 LEARNED = (0, 4, 8)
-MARKS = "<!-- made by research/discovery.py -->", "<!-- end of what is made -->"
 SETS = {"hand": listings.by_hand, "silver": listings.silver}
 
 
@@ -166,19 +163,6 @@ def show_outcomes(results):
     Console(width=100).print(table)
 
 
-def write_outcomes(page, results):
-    """Put the outcomes, and what they were measured with, between the marks of a page."""
-    rows = [
-        f"| {kind} | {row['pages']:,} | {row['told articles']:,} | {row['told articles'] / row['pages']:.1%} |"
-        for kind, row in results.items()
-    ]
-    head = ["| kind | pages | told to be articles | share |", "| --- | ---: | ---: | ---: |"]
-    stamp = Stamp.of(("default",), ("fundus-dev", "wcxb-dev", "sites"))
-    before, rest = page.read_text("utf-8").split(MARKS[0])
-    table = "\n".join([*head, *rows])
-    page.write_text(f"{before}{MARKS[0]}\n\n{table}\n\n{stamp}\n\n{MARKS[1]}{rest.split(MARKS[1])[1]}", "utf-8")
-
-
 def summary(scores):
     micro = sum(scores, Score())
     return {
@@ -236,15 +220,12 @@ def read_arguments():
     apart.add_argument("--learned", action="store_true", help="what the first pages of a site teach")
     apart.add_argument("--next", action="store_true", help="print the next page of each listing of both sets")
     apart.add_argument("--outcomes", action="store_true", help="how often cleaned pages are judged rightly")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="with --outcomes: put the table into this page")
     parser.add_argument("--pages", type=int, help="with --outcomes: only so many pages of each data set")
     parser.add_argument(
         "--wrong", metavar="PAGE", help="print the wrong links of a page labelled by hand (bbc/16, 2900)"
     )
     parser.add_argument("--json", action="store_true", help="print figures for programs")
     options = parser.parse_args()
-    if options.write and not options.outcomes:
-        parser.error("--write: only --outcomes are written")
     if not corpus.DATA.exists():
         parser.error(f"there is no data at {corpus.DATA}; set BLOCKSIEVE_DATA")
     return options
@@ -261,8 +242,6 @@ def main():
     if options.outcomes:
         results = measure_outcomes(options.pages)
         print(json.dumps(results, indent=2)) if options.json else show_outcomes(results)
-        if options.write:
-            write_outcomes(options.write, results)
         return
     pages = SETS[options.set]()
     results = measure_learning(pages) if options.learned else measure(pages, RULES, grouping(options))

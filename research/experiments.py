@@ -2,14 +2,12 @@
 
     python research/experiments.py list
     python research/experiments.py pab-blocks [--pages 50] [--json] [--plot FOLDER]
-    python research/experiments.py all --write docs/experiments.md
+    python research/experiments.py all --write docs/methods.md
 
-Verdicts are computed from the figures, by the rules of research/experiments/verdicts.py. --write puts tables,
-verdicts and plots
-into the page, each experiment between its own marks; what stands around them stays. The papers' own pages are not
-to be had: the development data stands in for them, and is found through BLOCKSIEVE_DATA (default: ../shared/data beside
-the checkout). An experiment is left out where its part of the data is missing, or the Chromium that `vce` needs, which
-gives the exit code 1.
+Verdicts are computed from the figures, by the rules of research/experiments/verdicts.py. --write counts them
+in the page, for `all` alone. The papers' own pages are not to be had: the development data stands in for them, and is
+found through BLOCKSIEVE_DATA (default: ../shared/data beside the checkout). An experiment is left out where its part of
+the data is missing, or the Chromium that `vce` needs, which gives the exit code 1.
 """
 
 from __future__ import annotations
@@ -30,6 +28,7 @@ sys.path += [
 
 import corpus
 import present
+import report
 
 from crawler.errors import RenderError
 
@@ -61,11 +60,13 @@ def main():
     findings = {name: finding for name in names if (finding := run(name, options)) is not None}
     if options.json:
         print(json.dumps({name: asdict(finding) for name, finding in findings.items()}, indent=2))
+    if options.write and len(findings) == len(names):
+        report.put(options.write, "experiments.py", present.summary(findings))
     return int(len(findings) < len(names))
 
 
 def run(name, options):
-    """Run an experiment, and show, plot and write what it finds; None where its data or browser is missing."""
+    """Run an experiment, and show and plot what it finds; None where its data or browser is missing."""
     print(f"{name} ...", file=sys.stderr)
     try:
         finding = import_module(EXPERIMENTS[name]).run(options.pages)
@@ -76,21 +77,10 @@ def run(name, options):
         return None
     if not options.json:
         present.show(name, finding)
-    keep(options, name, finding)
-    return finding
-
-
-def keep(options, name, finding):
-    """Write what is to be written of a finding."""
     if options.plot:
         options.plot.mkdir(parents=True, exist_ok=True)
         present.draw(options.plot / f"{name}.svg", finding)
-    if options.write:
-        plots = options.write.with_suffix("")
-        plots.mkdir(exist_ok=True)
-        present.draw(plots / f"{name}.svg", finding)
-        present.write(options.write, name, finding, f"{plots.name}/{name}.svg")
-        present.summarise(options.write, EXPERIMENTS)
+    return finding
 
 
 def arguments():
@@ -101,14 +91,14 @@ def arguments():
     parser.add_argument("--pages", type=int, help="at most so many pages, for a quick run")
     parser.add_argument("--json", action="store_true", help="print the findings for programs")
     parser.add_argument("--plot", type=Path, metavar="FOLDER", help="write a plot of each there")
-    parser.add_argument("--write", type=Path, metavar="PAGE.md", help="put the findings into a page, plots beside it")
+    parser.add_argument("--write", type=Path, metavar="PAGE.md", help="with `all`: count the verdicts in this page")
     options = parser.parse_args()
     if options.name != LIST and not corpus.DATA.exists():
         parser.error(f"there is no data at {corpus.DATA}; set BLOCKSIEVE_DATA")
     if options.pages is not None and options.pages < 1:
         parser.error(f"--pages is {options.pages}; it is 1 at least")
-    if options.write and not options.write.exists():
-        parser.error(f"--write: there is no page {options.write}")
+    if options.write and options.name != ALL:
+        parser.error("--write: only all experiments are written")
     return options
 
 

@@ -1,7 +1,7 @@
 """How often the metadata that we read is right, beside other libraries, on pages with known metadata.
 
     python research/metadata_quality.py [--pages N] [--wrong FIELD] [--newspaper PYTHON] [--json]
-    python research/metadata_quality.py --newspaper PYTHON --write docs/metadata.md
+    python research/metadata_quality.py --newspaper PYTHON --write docs/methods.md
 
 Titles, authors and dates of a page are chosen by weights that were trained on the pages of other hosts.
 
@@ -31,6 +31,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import corpus
+import report
 from rich.console import Console
 from rich.table import Table
 
@@ -197,49 +198,20 @@ def known(count):
     return sum(count[verdict] for verdict in VERDICTS[:3])
 
 
-def page(results, versions, command):
-    """Return docs/metadata.md: a table for each data set."""
-    tables = "\n\n".join(f"## {name}\n\n{_markdown(rows)}" for name, rows in results.items())
-    return _PAGE.format(tables=tables, versions=versions, command=command)
+def as_markdown(results):
+    """Return a row for each field of each data set: how often each tool is right, and how often it is wrong."""
+    tools = dict.fromkeys(tool for rows in results.values() for of in rows.values() for tool in of)
+    lines = [["field", "data", "pages", *tools], ["---"] * (3 + len(tools))]
+    for field in FIELDS:
+        for name, rows in results.items():
+            if of := rows.get(field):
+                cells = [f"{of[tool]['right']}, {_wrong(field, of[tool])}" if tool in of else "" for tool in tools]
+                lines.append([field, name, str(known(next(iter(of.values())))), *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _markdown(rows):
-    lines = [
-        "| field | tool | of | right | wrong | missing | invented |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for field, of in rows.items():
-        for tool, count in of.items():
-            figures = [known(count), *(count[verdict] for verdict in VERDICTS)]
-            if field == "section":
-                figures[-1] = "–"
-            lines.append(f"| {field} | {tool} | {' | '.join(map(str, figures))} |")
-    return "\n".join(lines)
-
-
-_PAGE = """# Metadata beside other libraries
-
-How often the title, authors, date and section of a page are right. The metadata that count as right (the gold) are
-those of public benchmarks: wcxb-dev is the development split of WCXB (drafts of a language model, checked by programs
-and other models and reviewed by a person), snippets-dev has the notes of go-trafilatura's benchmark, dates-dev the
-dates of htmldate's evaluation sets, and fundus-dev the titles of Fundus. One command reads all pages with each library:
-
-    {command}
-
-{tables}
-
-An answer is *invented* if the gold has none; an answer of nothing is *missing*. Titles are compared without case,
-punctuation and accents, authors as sets of names, and dates as days. No data set has sections: a section is right if it
-agrees with a directory in the page's address, as `sport` in `/sport/football/`. Pages without such directories do not
-count, and nothing can be called invented there. Of several categories, the first one counts.
-
-Titles, authors and dates are chosen by trained weights ([training/metadata.py](../research/training/metadata.py)). The
-hosts are divided into five parts, and the pages of a part are read with weights that were trained on the other four.
-The weights of the package are trained on the pages of all sets but fundus-dev. Pages of all sets were read to find out
-which features help, so these figures are not a blind test.
-
-{versions}
-"""
+def _wrong(field, count):
+    return count["wrong"] + (count["invented"] if field != "section" else 0)
 
 
 def main():
@@ -261,8 +233,8 @@ def main():
     if options.newspaper and not options.wrong:
         tools["newspaper4k"].close()
     if options.write:
-        command = "python research/metadata_quality.py --newspaper PYTHON --write docs/metadata.md"
-        options.write.write_text(page(results, f"Versions: {', '.join(versions)}.", command), "utf-8")
+        table = as_markdown(results)
+        report.put(options.write, "metadata_quality.py", f"{table}\n\nVersions: {', '.join(versions)}.")
     elif options.json:
         print(json.dumps(results, indent=2))
     else:
@@ -274,7 +246,7 @@ def _arguments():
     parser.add_argument("--pages", type=int, help="a pinned sample of so many pages of each data set")
     parser.add_argument("--wrong", choices=FIELDS, help="print the pages where this field of ours is not right")
     parser.add_argument("--newspaper", metavar="PYTHON", help="an interpreter that has newspaper4k")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="write the tables as a Markdown page")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into this page")
     parser.add_argument("--json", action="store_true", help="print figures for programs")
     options = parser.parse_args()
     if not corpus.DATA.exists():

@@ -1,11 +1,9 @@
-"""Write docs/methods.md and docs/methods.svg: the F1 and cost of each method in one run of quality.py."""
+"""The tables and the plot in docs/methods.md: the F1 and cost of each method in one run of quality.py."""
 
 from __future__ import annotations
 
-import re
-
-import corpus
 import peers
+import report
 from evaluation import LEARNED
 from provenance import Stamp
 
@@ -16,91 +14,37 @@ NEWS, MIXED = "fundus-dev", "wcxb-dev"
 _LINE, _CHARACTER, _GAP = 0.045, 0.0165, 0.03
 TITLES = {NEWS: "news, 4-gram F1", MIXED: "mixed pages, word F1"}
 
-# Each method in a sentence or two.
-ABOUT = {
-    "default": "our own: a trained classifier scores every block in two stages, the second from the first one's "
-    "scores. [Model card](model-card.md).",
-    "weighted": "blocks of DIV and TD, tag rules, punctuation, near-duplicates, then a score that falls with the terms "
-    "in title, links and content. A long block scores near 0, so an article in one element is lost.",
-    "tags": "the tag rules of `weighted` alone: they drop advertisements, players, social and legal links, and keep "
-    "the rest.",
-    "pab": "blocks at start tags, kept by the sum of their tags' priorities unless most links lead to other sites. "
-    "Keeps most text inside a block tag, and loses bare text.",
-    "eniw": "the baseline of `pab`. By our reading it has the same blocks; it keeps all with text, except those in "
-    "forms and other discarded tags.",
-    "subtree": "the largest sub-trees with a long text near their root, much text and few links. Made for Chinese "
-    "news, where 40 characters are a long sentence.",
-    "vce": "the block with the most text and area for its links and repetitions, by the boxes of a real browser.",
-    "fe": "the one block with the largest share of text among features such as links, images and tables. Seldom an "
-    "article.",
-    "kfe": "like `fe`, but keeps a whole cluster of such blocks.",
-    "ce": "the longest block that no other page of the site has.",
-    "coreex": "the node whose children hold much text and few links. The weight of .99 on links makes it prefer one "
-    "unlinked paragraph to an article with links.",
-    "econ": "climbs from the text richest in punctuation while the parent adds some; often stops too early.",
-}
 
-
-def write(path, results, missing, command, more=None):
-    """Write the page and, beside it, the plot of the same name.
+def write(page, results, missing, more=None):
+    """Write the tables between the marks of a page and, beside it, the plot of the same name.
 
     `missing` says why a method was not measured; `more` are the results of `default` and the peers on other sets.
     """
-    plot, more = path.with_suffix(".svg"), more or {}
+    plot, more = page.with_suffix(".svg"), more or {}
     measured = [method for method in METHODS if any(method in of for of in results.values())]
-    run = command, Stamp.of(measured, [*results, *more])
-    path.write_text(page(results, missing, plot.name, run, more), "utf-8")
+    stamp = Stamp.of(measured, [*results, *more])
+    report.put(page, "quality.py", _tables(results, missing, plot.name, more) + f"\n\n{stamp}")
     draw(plot, results)
 
 
-def page(results, missing, plot, run, more=None):
-    """Return the page: the table, the plot, notes on each method and on how the figures came about.
-
-    `run` is the command, and what it measured with.
-    """
-    command, measured_with = run
+def _tables(results, missing, plot, more):
     pages = {name: max(measured.whole["pages"] for measured in of.values()) for name, of in results.items()}
-    rows = [_row(method, results, missing) for method in METHODS]
-    notes = [f"- [`{method}`](../cleaning/README.md#{_anchor(method)}): {ABOUT[method]}" for method in METHODS]
-    return _PAGE.format(
-        news=pages[NEWS],
-        mixed=pages[MIXED],
-        command=command,
-        rows="\n".join(rows),
-        plot=plot,
-        notes="\n".join(notes),
-        beside=_beside(results) + (_more(more) if {ARTICLES, SNIPPETS} <= (more or {}).keys() else ""),
-        remarks="".join(f"\n{remark}" for remark in (*_remarks(results, missing), f"- {measured_with}")),
+    return (
+        _METHODS.format(
+            news=pages[NEWS],
+            mixed=pages[MIXED],
+            rows="\n".join(_row(method, results, missing) for method in METHODS),
+            plot=plot,
+        )
+        + "".join([_beside(results), _more(more) if {ARTICLES, SNIPPETS} <= more.keys() else ""]).rstrip()
     )
 
 
-_PAGE = """# The methods side by side
-
-Mean F1 of the text that each method keeps, over {news:,} news pages (multisets of 4-word shingles) and {mixed:,} mixed
-pages of seven types (multisets of words), each page by itself; the share of pages with an F1 under .5; and the cost of
-`clean`, parse and metadata included, as a multiple of lxml's parse of the same bytes. All figures come from one run of
-one command, in which the methods take turns on each page:
-
-    {command}
-
-| method | news F1 | under .5 | mixed F1 | under .5 | cost × lxml parse |
+_METHODS = """| method | F1, {news:,} news pages | under .5 | F1, {mixed:,} mixed pages | under .5 | cost × lxml parse |
 | --- | --- | --- | --- | --- | --- |
 {rows}
 
 ![F1 against cost]({plot})
-
-The published methods follow their papers to the letter, oddities included, as far as the papers describe them;
-[the description of cleaning](../cleaning/README.md) gives their formulas, their sources and our interpretations.
-
-{notes}
-{beside}
-## How it was measured
-
-The pages are the development halves of two public collections, found through `BLOCKSIEVE_DATA`. `default` was trained
-on them: its figures are in-sample, unless they are marked as cross-validated. Then a model that never saw a page of the
-host scores each page. The other methods were not fitted to anything. Every method has its default options. Time is CPU
-time of one core, without rendering; only ratios are given, since seconds depend on the machine.
-{remarks}
 """
 
 
@@ -162,17 +106,15 @@ def _of_snippets(of_set, name):
 ARTICLES, SNIPPETS = "magic-dev", "snippets-dev"
 _GROUPS = {"type: article": "articles", "type: forum": "forums", "language: zh": "Chinese"}
 _MORE = """
-## Articles and forums of many countries, and snippets
-
-`default` ({judged}) and the same extractors on `magic-dev`, by words and Chinese characters, and how far `default`
-is ahead in F1:
+`default` ({judged}) and the same extractors on articles and forums of many countries (`magic-dev`), by words and
+Chinese characters:
 
 | extractor | {heads} |
 | --- | {rules} |
 {rows}
 
-On the {snippets} pages of `snippets-dev` a text is scored by the snippets in it: recall is the share of those that must
-be there, precision is their share of all that are there. Each page is scored by itself.
+On the {snippets} pages of `snippets-dev` recall is the share of the snippets that must be in a text, and precision is
+their share of all that are in it:
 
 | extractor | F1 | precision | recall |
 | --- | --- | --- | --- |
@@ -192,14 +134,10 @@ def _lead(ahead):
 
 
 _BESIDE = """
-## Beside public extractors
+Public extractors on the same pages in the same run ({versions}), and how far `default` ({judged}) is ahead of each,
+with the 95 % interval of a bootstrap that draws whole hosts:
 
-The same pages, in the same run ({versions}). How far
-`default` ({judged}) is ahead in F1, with the 95 % interval of a bootstrap that draws whole hosts. Each extractor
-goes from the bytes to the text, with the flags of research/peers.py; where it fails or finds nothing, its text
-is empty.
-
-| extractor | news F1 | under .5 | `default` ahead | mixed F1 | under .5 | `default` ahead | cost × lxml parse |
+| extractor | news F1 | under .5 | ahead | mixed F1 | under .5 | ahead | cost × lxml parse |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 {rows}
 """
@@ -223,38 +161,6 @@ def overall(measurements, field):
     return sum(getattr(measured, field) * measured.lxml_seconds for measured in measurements) / sum(
         measured.lxml_seconds for measured in measurements
     )
-
-
-def _remarks(results, missing):
-    """Yield what has to be said of methods that need more than the tree."""
-    for method, declared in METHODS.items():
-        measured_by_set = {name: of[method] for name, of in results.items() if method in of}
-        if declared.needs == "template" and measured_by_set:
-            counts = " and ".join(
-                f"{measured.alone} of {measured.whole['pages']}" for measured in measured_by_set.values()
-            )
-            yield (
-                f"- `{method}` learns its template from the other pages of a page's host. {counts} pages are alone on "
-                "their host: nothing is known to repeat there. Learning is not in its cost."
-            )
-        if declared.needs == "layout" and measured_by_set:
-            seen = " and ".join(str(measured.whole["pages"]) for measured in measured_by_set.values())
-            failed = " and ".join(str(measured.failed) for measured in measured_by_set.values())
-            yield (
-                f"- `{method}` was given {seen} of the pages, chosen by their hashes, as Chromium lays them out "
-                "without scripts and with the network denied: style sheets and pictures of other files are missing. Of "
-                f"these {failed} could not be rendered and count as empty texts. Its second cost has the "
-                "browser's wall time."
-            )
-        if method in missing and not measured_by_set:
-            yield f"- `{method}` was not measured: {missing[method]}."
-
-
-def _anchor(method):
-    """Return the anchor of the section on a method: its heading in lower case, spaces as hyphens."""
-    readme = (corpus.ROOT / "cleaning" / "README.md").read_text("utf-8")
-    heading = next(title for title in re.findall(r"^## (.+)$", readme, re.MULTILINE) if f"`{method}`" in title)
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def draw(path, results):

@@ -44,7 +44,7 @@ SETS = {
 # What people noted of the pages' titles, authors and dates: no figure with a stamp is measured with it.
 NOTES = "metadata.jsonl"
 # The pages of docs/ with stamps.
-PAGES = ("discovery.md", "experiments.md", "methods.md", "model-card.md")
+PAGES = ("methods.md", "model-card.md")
 _DIGITS = 12
 _STAMP = re.compile(r"Measured\s+with\s+([^.]*`\w{12}`[^.]*)\.")
 _MODEL = re.compile(r"model\s+`(\w+)`")

@@ -11,7 +11,7 @@ without one it is left out.
         [--json | --markdown]
     python research/quality.py --peers                beside public extractors (extra `peers`), on the same pages
     python research/quality.py --cross-validate FOLDER    `default` judged by models that never saw a page's host
-    python research/quality.py --write docs/methods.md      the page of all methods, and its plot
+    python research/quality.py --write docs/methods.md      the tables of all methods in a page, and its plot
     python research/quality.py --structure [A | B]           headings, lists, tables, beside other tools' Markdown
     python research/quality.py --floors [--lower METHOD]    research/floors.json, from a pinned sample
 
@@ -71,7 +71,7 @@ def read_arguments():
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print figures for programs")
     shape.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
-    shape.add_argument("--write", type=Path, metavar="FILE", help="write the page of the methods, its plot beside it")
+    shape.add_argument("--write", type=Path, metavar="FILE", help="put the tables into this page, the plot beside it")
     shape.add_argument(
         "--floors",
         type=Path,
@@ -172,11 +172,6 @@ def write_floors(path, methods, browser, lower):
     return 0
 
 
-def shown_command(arguments, folds):
-    """Return the command as the page shows it: the folder of the folds is called FOLDER."""
-    return " ".join(["python research/quality.py", *("FOLDER" if word == str(folds) else word for word in arguments)])
-
-
 def main():
     options = read_arguments()
     if options.structure:
@@ -197,8 +192,7 @@ def main():
         print(json.dumps(plain, indent=2))
     elif options.write:
         left_out = dict.fromkeys(set(options.methods) - set(measured), NO_CHROMIUM)
-        command = shown_command(sys.argv[1:], options.cross_validate)
-        methods_table.write(options.write, results, left_out, command, more)
+        methods_table.write(options.write, results, left_out, more)
     else:
         report.show(results | more, markdown=options.markdown)
     return 0

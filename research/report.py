@@ -1,4 +1,4 @@
-"""The tables of research/quality.py, for the terminal and as Markdown."""
+"""The tables of programs, for the terminal and as Markdown, and their places in the pages of docs/."""
 
 from __future__ import annotations
 
@@ -57,6 +57,16 @@ def print_tables(figures, *, markdown=False):
 def as_markdown(table):
     lines = [table.head, ["---"] * len(table.head), *table.rows]
     return f"**{table.title.capitalize()}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def put(page, program, content):
+    """Put what a program has measured between its marks in a Markdown page; ValueError if it has none."""
+    begin, end = f"<!-- made by research/{program} -->", f"<!-- end of {program} -->"
+    before, _, rest = page.read_text("utf-8").partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise ValueError(f"{page} has no marks for {program}: {begin} and {end}")
+    page.write_text(f"{before}{begin}\n\n{content}\n\n{end}{after}", "utf-8")
 
 
 def _scores(results, kind, title):

@@ -159,8 +159,8 @@ class CleaningSettings(Theme):
         NO_PROFILE,
         one_of((NO_PROFILE, *PROFILES)),
         "The system of a paper: it sets the method with its options, de-duplication and what the database holds, "
-        "see [the page on the papers' systems](papers.md). A setting that contradicts it is refused, unless its "
-        "priority is lower.",
+        "see [the papers' systems](methods.md#the-papers-systems). A setting that contradicts it is refused, unless "
+        "its priority is lower.",
     )
     cleaning_method: str = option("default", _method_name(), "Cleaning method that decides on blocks.")
     cleaning_options: Mapping[str, Any] = option(

@@ -2,7 +2,7 @@
 
 A profile sets a cleaning method with all its options, and what is stored of its result. It wins over settings of a
 lower priority, such as those of a settings module. A setting of the same or a higher priority that says something else
-is an error, because the crawl would no longer be the paper's. docs/papers.md describes the remaining differences.
+is an error, because the crawl would no longer be the paper's. docs/methods.md describes the remaining differences.
 """
 
 from __future__ import annotations

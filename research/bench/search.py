@@ -1,6 +1,6 @@
 """What a search costs among a million blocks: both ranks on both databases, beside scans without an index.
 
-    python research/bench/search.py [--blocks 1000000] [--databases sqlite postgresql] [--json] [--write docs/search.md]
+    python research/bench/search.py [--blocks 1000000] [--databases sqlite postgresql] [--json]
 
 The blocks are made up, of words as frequent as those of a language (made_up.py), 50 a page. A database is filled, then
 its words are indexed: a table has the time that this takes and the size before and after. Then queries of each kind are
@@ -24,7 +24,6 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 import numpy as np
 from growth import versions
@@ -60,7 +59,6 @@ HEADS = {
     "scans": ("database", "blocks", "rank", "p50 ms"),
     "sizes": ("database", "blocks", "MB before", "MB after", "indexing s", "ms to store a page", "of it for search"),
 }
-MARKS = "<!-- made by research/bench/search.py -->", "<!-- end of what is made -->"
 
 
 def measure(options):
@@ -197,18 +195,6 @@ def cells(row):
     return [f"{value:,.1f}" if isinstance(value, float) else str(value) for value in row.values()]
 
 
-def write(result, page):
-    """Put the tables between the marks of a Markdown page."""
-    before, rest = page.read_text("utf-8").split(MARKS[0])
-    after = rest.split(MARKS[1])[1]
-    used = {name: number for name, number in result["versions"].items() if name in {"Python", "SQLite", "PostgreSQL"}}
-    parts = [f"{', '.join(f'{name} {number}' for name, number in used.items())}."]
-    for name, head in HEADS.items():
-        lines = [head, ["---"] * len(head), *(cells(row) for row in result[name])]
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    page.write_text("\n\n".join([f"{before}{MARKS[0]}", *parts, f"{MARKS[1]}{after}"]), "utf-8")
-
-
 def show(result):
     for name, head in HEADS.items():
         table = Table(*head)
@@ -226,7 +212,6 @@ def arguments():
     parser.add_argument("--stored", type=int, default=STORED, help="pages that are stored, for what search costs of it")
     parser.add_argument("--folder", default=tempfile.gettempdir(), help="where the files lie for a while")
     parser.add_argument("--json", action="store_true", help="print figures for programs")
-    parser.add_argument("--write", type=Path, metavar="PAGE.md", help="write the tables there")
     options = parser.parse_args()
     if options.blocks < BLOCKS_OF_PAGE:
         parser.error(f"--blocks is {options.blocks}; a page has {BLOCKS_OF_PAGE}")
@@ -242,8 +227,6 @@ def main():
         print(json.dumps(result, indent=2))
     else:
         show(result)
-    if options.write:
-        write(result, options.write)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What the pages of `scrapy serve` cost at a million blocks, on both databases, while a crawl writes.
 
-    python research/bench/web.py [--blocks 1000000] [--databases sqlite postgresql] [--asked 40] [--json] [--write PAGE]
+    python research/bench/web.py [--blocks 1000000] [--databases sqlite postgresql] [--asked 40] [--json]
 
 The database is filled and indexed as in search.py. A process of its own stores batches of pages all the time, and
 `scrapy serve` is another. Each view is asked for at addresses drawn from a fixed seed, one after the other over one
@@ -31,7 +31,6 @@ from growth import versions
 from made_up import BLOCKS_OF_PAGE, queries
 from rich.console import Console
 from rich.table import Table
-from search import MARKS as _SEARCH_MARKS
 from search import grow, new_engine, say
 from sqlalchemy import JSON, BigInteger, Text, case, cast, func, insert, literal, literal_column, select, text, update
 from stock import batches, tidy
@@ -52,7 +51,6 @@ from crawler.storage.tables import (
 )
 
 DATABASES = ("sqlite", "postgresql")
-MARKS = tuple(mark.replace("search", "web") for mark in _SEARCH_MARKS)
 HEADS = {
     "pages": ("database", "page", "p50 ms", "p95 ms"),
     "servers": ("database", "blocks", "MB at the start", "MB at the end", "batches stored meanwhile"),
@@ -299,18 +297,6 @@ def _cell(value):
     return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
 
 
-def write(result, page):
-    """Put the tables between the marks of a Markdown page."""
-    before, rest = page.read_text("utf-8").split(MARKS[0])
-    after = rest.split(MARKS[1])[1]
-    used = {name: number for name, number in result["versions"].items() if name in {"Python", "SQLite", "PostgreSQL"}}
-    parts = [f"{', '.join(f'{name} {number}' for name, number in used.items())}."]
-    for name, head in HEADS.items():
-        lines = [head, ["---"] * len(head), *(cells(row) for row in result[name])]
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    page.write_text("\n\n".join([f"{before}{MARKS[0]}", *parts, f"{MARKS[1]}{after}"]), "utf-8")
-
-
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--blocks", type=int, default=1_000_000)
@@ -318,7 +304,6 @@ def arguments():
     parser.add_argument("--asked", type=int, default=40, help="addresses of each view")
     parser.add_argument("--folder", default=tempfile.gettempdir(), help="where the files lie for a while")
     parser.add_argument("--json", action="store_true", help="print figures for programs")
-    parser.add_argument("--write", type=Path, metavar="PAGE.md", help="write the tables there")
     parser.add_argument("--store-into", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.blocks < BLOCKS_OF_PAGE:
@@ -338,8 +323,6 @@ def main():
         print(json.dumps(result, indent=2))
     else:
         show(result)
-    if options.write:
-        write(result, options.write)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""Findings as tables in the terminal, as sections of a Markdown page, and as plots."""
+"""Findings as tables in the terminal, as a summary in a Markdown page, and as plots."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 
 from findings import Outcome
@@ -12,7 +11,6 @@ from report import Figures
 from rich.console import Console
 from rich.table import Table
 
-SUMMARY = "summary"
 _NARROWEST = 200  # where the output is not a terminal
 _WIDTH, _HEIGHT = 4.6, 3.8  # inches a panel
 _MOST_COLUMNS = 4
@@ -36,62 +34,17 @@ def show(name, finding):
         console.print(line, highlight=False, markup=False)
 
 
-def write(page, name, finding, plot):
-    """Put a finding between the marks of its name in a Markdown page; `plot` is where its plot lies from there.
-
-    Raises ValueError where the page has no such marks.
-    """
-    page.write_text(_put(page.read_text("utf-8"), name, section(name, finding, plot)), "utf-8")
-
-
-def summarise(page, names):
-    """Count the outcomes in the sections of a page, and put the table of them between the marks of `summary`."""
-    text = page.read_text("utf-8")
-    rows = [[_link(name, held), *_counts(held)] for name in names if (held := _held(text, name).strip())]
-    page.write_text(_put(text, SUMMARY, _markdown(Figures("Claims", ("experiment", *Outcome), rows))), "utf-8")
-
-
-def marks(name):
-    return f"<!-- made by research/experiments.py {name} -->", f"<!-- end of {name} -->"
-
-
-def _put(text, name, content):
-    held = _held(text, name)
-    begin, end = marks(name)
-    return text.replace(f"{begin}{held}{end}", f"{begin}\n\n{content}\n\n{end}")
-
-
-def _held(text, name):
-    """Return what stands between the marks of a name; ValueError where it has none."""
-    begin, end = marks(name)
-    if text.count(begin) != 1 or end not in text.split(begin)[1]:
-        raise ValueError(f"the page has no marks for {name}: {begin} and {end}, once each")
-    return text.split(begin)[1].split(end)[0]
-
-
-def _link(name, held):
-    heading = held.splitlines()[0].removeprefix("### ")
-    anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-    return f"[`{name}`](#{anchor})"
-
-
-def _counts(held):
-    counts = Counter(re.findall(rf"^\| .+ \| ({'|'.join(Outcome)}) \| .+ \|$", held, re.MULTILINE))
-    return [str(counts[outcome]) for outcome in Outcome]
-
-
-def section(name, finding, plot):
-    parts = [f"### `{name}`: {finding.title}", f"{finding.place}. Pages: {finding.pages}."]
-    parts += [_markdown(figures) for figures in finding.tables]
-    parts += [f"![{finding.title}]({plot})", _markdown(_verdicts(finding))]
-    parts += [f"- {line}" for line in _remarks(finding)]
-    return "\n\n".join(parts).replace("\n\n- ", "\n- ").replace("|\n- ", "|\n\n- ")
-
-
-def _markdown(figures):
-    lines = [figures.head, ["---"] * len(figures.head), *figures.rows]
+def summary(findings):
+    """Return a table of what became of the claims of each experiment, and what all of them were measured with."""
+    rows = []
+    for name, finding in findings.items():
+        counts = Counter(verdict.outcome for verdict in finding.verdicts)
+        rows.append([f"`{name}`: {finding.title}", *(str(counts[outcome]) for outcome in Outcome)])
+    methods = dict.fromkeys(method for finding in findings.values() for method in finding.methods)
+    data = dict.fromkeys(name for finding in findings.values() for name in finding.data)
+    lines = [["experiment", *Outcome], ["---"] * (1 + len(Outcome)), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"**{figures.title}**\n\n{table}"
+    return f"{table}\n\n{Stamp.of(tuple(methods), tuple(data))}"
 
 
 def _verdicts(finding):
