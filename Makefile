@@ -106,8 +106,7 @@ $(VENV)/bin/python:
 	@echo "Creating $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
-CORE := hatch_build.py cleaning/structure/build.py cleaning/structure/writers/markdown.py \
-	$(wildcard cleaning/_native/*.pyx cleaning/_native/*.pxd)
+CORE := hatch_build.py $(wildcard cleaning/_native/*.pyx cleaning/_native/*.pxd)
 
 $(VENV)/.demo: pyproject.toml requirements/run.txt $(CORE) | $(VENV)/bin/python
 	@echo "Installing Blocksieve (once; about a minute)"

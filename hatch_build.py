@@ -1,7 +1,6 @@
 """The parts of a build that are ours: the compiled core, and the project's addresses.
 
-The core are the modules `cleaning/_native/*.pyx` and some pure ones. Where they cannot be compiled, the wheel is pure
-Python.
+The core are the modules `cleaning/_native/*.pyx`. Where they cannot be compiled, the wheel is pure Python.
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 PACKAGE = "cleaning._native"
 FOLDER = PACKAGE.replace(".", "/")
-# Pure modules that are compiled as they are; a `.pxd` of the same name may give them types.
-PURE_MODULES = ("cleaning/structure/build.py", "cleaning/structure/writers/markdown.py")
 # The oldest Python of pyproject.toml. Modules that keep to its stable interface run on every later one.
 STABLE_ABI = ("cp311", "0x030B0000")
 # https://host/owner/name.git, ssh://git@host:22/owner/name.git and git@host:owner/name.git; never a user or password.
@@ -116,7 +113,6 @@ def _compile(package: Path, folder: Path, stable: bool) -> list[Path]:
     headers = lxml.get_include()
     flags = [] if os.name == "nt" else ["-g0"]
     root = package.parents[1]
-    pure = [path for path in (root / name for name in PURE_MODULES) if path.exists()]
     extensions = [
         Extension(
             f"{PACKAGE}.{source.stem}",
@@ -126,7 +122,7 @@ def _compile(package: Path, folder: Path, stable: bool) -> list[Path]:
             define_macros=[("Py_LIMITED_API", STABLE_ABI[1])] if stable else [],
             py_limited_api=stable,
         )
-        for source in [*sorted(package.glob("*.pyx")), *pure]
+        for source in sorted(package.glob("*.pyx"))
     ]
     cythonized = cythonize(
         extensions,

@@ -1,4 +1,4 @@
-"""The loader of the compiled core: ten Cython modules that do in C what costs most time in Python.
+"""The loader of the compiled core: six Cython modules that do in C what costs most time in Python.
 
 The core is optional. Without it every caller uses its pure Python version, which gives the same results:
 
@@ -13,9 +13,6 @@ pure, in `cleaning`                                           compiled, in `clea
 `classifier.signals.pure_measure_overlap`                     `words.measure_overlap`
 `classifier.features.pure_*`                                  `features.*`
 `classifier.model.Trees.pure_sums`                            `trees.Forest`
-`structure.reader.pure_read_structure`                        `structure.read_structure`, with `first_pass`
-`structure.quotes.pure_find_candidates`                       `structure.find_candidates`
-`structure.build`, `structure.writers.markdown`               `build`, `markdown`: the same source, compiled
 ============================================================  =====================================================
 
 A caller asks `load_compiled` beside its pure version. Change both versions: `tests/cleaning/_native/` compares them.
@@ -42,19 +39,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CompiledName = Literal[
-    "build", "elements", "features", "first_pass", "leaf_table", "markdown", "structure", "tags", "trees", "words"
-]
+CompiledName = Literal["elements", "features", "leaf_table", "tags", "trees", "words"]
 COMPILED_NAMES: tuple[CompiledName, ...] = get_args(CompiledName)
 
 _FOLDER = Path(__file__).parent
-# Modules that are made of pure ones, which hatch_build.py names, or of other modules.
-_BUILD = "../structure/build.py"
-_MADE_OF = {
-    "build": (_BUILD,),
-    "markdown": ("../structure/writers/markdown.py",),
-    "structure": (_BUILD, "first_pass.pyx"),
-}
 # Measured by research/bench/clean.py with and without the core.
 _PURE_COST = "about three times as long"
 
@@ -72,9 +60,8 @@ _PROBE = """<!DOCTYPE html [<!ENTITY who "author">]><html xmlns:x="urn:x"><head>
 def load_compiled(name: CompiledName) -> ModuleType | None:
     """Return a module of the compiled core; None if it was not built, does not fit or BLOCKSIEVE_PURE=1 forbids it.
 
-    `elements`, `first_pass`, `leaf_table` and `structure` read lxml's own structures. They check at import that the
-    installed lxml has the structures of their build. If one does not fit, or is older than its source in a checkout,
-    a warning is logged.
+    `elements` and `leaf_table` read lxml's own structures. They check at import that the installed lxml has the
+    structures of their build. If one does not fit, or is older than its source in a checkout, a warning is logged.
     """
     if _is_forbidden():
         return None
@@ -125,7 +112,6 @@ def _is_stale(name: str, folder: Path = _FOLDER) -> bool:
     if build is None or not any(folder.glob("*.pyx")):
         return False
     built = build.stat().st_mtime
-    sources = chain(sources, (folder / source for source in _MADE_OF.get(name, ())))
     return any(source.exists() and source.stat().st_mtime > built for source in sources)
 
 

@@ -44,11 +44,6 @@ cdef inline str value_in(xmlNode* node, xmlAttr* attribute):
     return decoded(attribute.children.content) if is_plain(attribute) else public.attributeValue(node, attribute)
 
 
-cdef inline str value_of(xmlNode* node, const char* name):
-    cdef xmlAttr* attribute = find_attribute(node, name)
-    return None if attribute == NULL else value_in(node, attribute)
-
-
 cdef inline bint may_be_unseen(xmlNode* node) noexcept:
     """Return False for most elements that a browser shows, as `cleaning.input.visibility` does.
 
@@ -118,66 +113,6 @@ cdef inline int unseen_level_of(xmlNode* node, str tag, object level) except -1:
             attributes[decoded(attribute.name)] = value_in(node, attribute)
         attribute = attribute.next
     return level(tag, attributes)
-
-
-cdef inline xmlNode* after(xmlNode* node, xmlNode* top) noexcept:
-    """Return the next element inside `top` that is not inside this one; NULL after the last one."""
-    while True:
-        while node != top and node.next == NULL:
-            node = node.parent
-        if node == top:
-            return NULL
-        node = node.next
-        if node.type == XML_ELEMENT_NODE:
-            return node
-
-
-cdef inline xmlNode* following(xmlNode* node, xmlNode* top) noexcept:
-    """Return the next element inside `top` in reading order; NULL after the last one."""
-    if node.children != NULL:
-        node = node.children
-        if node.type == XML_ELEMENT_NODE:
-            return node
-    return after(node, top)
-
-
-cdef inline bint names_formula(const unsigned char* cursor) noexcept:
-    """Return True for a class in which MAYBE_FORMULA finds something."""
-    cdef unsigned char sign
-    while cursor[0]:
-        sign = cursor[0] | 0x20
-        if sign == c"t" and (cursor[1] | 0x20) == c"e" and (cursor[2] | 0x20) == c"x" and (cursor[3] | 0x20) != c"t":
-            return True
-        if sign == c"m":
-            if (cursor[1] | 0x20) == c"a" and (cursor[2] | 0x20) == c"t" and (cursor[3] | 0x20) == c"h":
-                return True
-            if (cursor[1] | 0x20) == c"j" and (cursor[2] | 0x20) == c"x":
-                return True
-        cursor += 1
-    return False
-
-
-cdef inline bint has_tex(xmlNode* script) noexcept:
-    """Return True for a script whose type may begin with that of TeX."""
-    cdef xmlAttr* kind = find_attribute(script, b"type")
-    if kind == NULL or kind.children == NULL:
-        return False
-    cdef const char* text = <const char*> kind.children.content
-    return kind.children.type != XML_TEXT_NODE or text == NULL or (text[0] | 0x20) == c"m"
-
-
-cdef inline bint is_textless(xmlNode* node) noexcept:
-    """Return True for an image, a rule, and what may be a formula: the elements that TEXTLESS names."""
-    cdef const char* name = <const char*> node.name
-    if node.ns != NULL:
-        return False
-    if name[0] == c"i":
-        return strcmp(name, b"img") == 0
-    if name[0] == c"h":
-        return strcmp(name, b"hr") == 0
-    if name[0] == c"m":
-        return strcmp(name, b"math") == 0 or strcmp(name, b"mjx-container") == 0
-    return name[0] == c"s" and strcmp(name, b"script") == 0 and has_tex(node)
 
 
 cdef inline bint names_ornament(const unsigned char* names, bint anchors) noexcept:

@@ -1,12 +1,10 @@
-"""Builds a document from texts and elements in reading order: what stands in what, and what joins what.
-
-The compiled core has this module too, compiled as it is, with the types of `cleaning/_native/build.pxd`.
-"""
+"""Builds a document from texts and elements in reading order: what stands in what, and what joins what."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
+from cleaning.structure.inline import nest
 from cleaning.structure.nodes import (
     BREAK,
     CAPTION,
@@ -51,10 +49,7 @@ if TYPE_CHECKING:
     from cleaning.blocks import Block
     from cleaning.structure.inline import Segment
 
-    # An element as the reader knows it: a proxy of lxml, or a number.
-    Handle: TypeAlias = HtmlElement | int
-    Textless = Callable[[Handle], list[StructureNode]]
-    Nest = Callable[[Sequence[Segment]], list[StructureNode | str]]
+    Textless = Callable[[HtmlElement], list[StructureNode]]
 
 _INLINE_CONTAINERS = frozenset([HEADING, TERM, CAPTION])
 _INLINE = frozenset(
@@ -118,19 +113,18 @@ class _Spot(NamedTuple):
 class Builder:
     """Takes the texts and elements of a page in reading order. Numbers count the page's texts."""
 
-    def __init__(self, blocks: Sequence[Block], textless: Textless, nest: Nest, heads: frozenset[int]) -> None:
-        """`textless` returns the images, formulas and rules of an element, `nest` the inline nodes of a text.
+    def __init__(self, blocks: Sequence[Block], textless: Textless, heads: frozenset[int]) -> None:
+        """`textless` returns the images, formulas and rules of an element.
 
         `heads` are the numbers of texts that name the speaker of the quote below them.
         """
         self._blocks = blocks
         self._textless = textless
-        self._nest = nest
         self._heads = heads
         self._root = Container(DOCUMENT)
         self._stack = [self._root]
         self._tables = 0
-        self._held: list[StructureNode | Handle] = []
+        self._held: list[StructureNode | HtmlElement] = []
         self._spots: list[_Spot] = []
         self._lowest = 0  # the fewest open nodes since the first one was held
         self._last = -1  # the number of the last text that was added
@@ -186,7 +180,7 @@ class Builder:
     def add_text(self, segments: Sequence[Segment], number: int) -> None:
         """Add a text; -1 is the number of a text that is not a block of its own."""
         self._release(number)
-        content = self._nest(segments)
+        content = nest(segments)
         position = [self._blocks[number].position] if number >= 0 else []
         if number >= 0:
             self._last = number
@@ -236,7 +230,7 @@ class Builder:
             for node in nodes:
                 self._hold(node)
 
-    def hold_image(self, element: Handle) -> None:
+    def hold_image(self, element: HtmlElement) -> None:
         """Hold an image in an element without kept texts."""
         inner = self._stack[-1]
         if inner.type is CELL or inner.type is FIGURE:
@@ -244,7 +238,7 @@ class Builder:
         elif self.holds():
             self._hold(element)
 
-    def hold_textless(self, element: Handle) -> None:
+    def hold_textless(self, element: HtmlElement) -> None:
         """Hold the images, formulas and rules of an element whose texts are dropped, or that has none."""
         inner = self._stack[-1]
         if inner.type is CELL or inner.type is FIGURE:
@@ -258,7 +252,7 @@ class Builder:
         """Return the document."""
         return StructureNode(DOCUMENT, self._root.content)
 
-    def _hold(self, node: StructureNode | Handle) -> None:
+    def _hold(self, node: StructureNode | HtmlElement) -> None:
         stack = self._stack
         inner = stack[-1]
         if not self._held:
@@ -304,7 +298,7 @@ class Builder:
         outer = next(container for container in reversed(stack) if container.type not in _INLINE_CONTAINERS)
         return None if outer.type in _PARTED else outer
 
-    def _found_in(self, held: Sequence[StructureNode | Handle]) -> list[StructureNode]:
+    def _found_in(self, held: Sequence[StructureNode | HtmlElement]) -> list[StructureNode]:
         nodes: list[StructureNode] = []
         for entry in held:
             if isinstance(entry, StructureNode):

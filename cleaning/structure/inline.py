@@ -55,7 +55,7 @@ def visible_segments(segments: list[Segment]) -> list[Segment]:
 def nest(segments: Sequence[Segment]) -> list[StructureNode | str]:
     """Return the segments as nested nodes: single spaces, none at the ends or at the edge of a format.
 
-    Their texts have no control characters but white space. `cleaning/_native/structure.pyx` does the same in C.
+    Their texts have no control characters but white space.
     """
     return _nested(_spaced(segments), 0)
 

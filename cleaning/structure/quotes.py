@@ -14,7 +14,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from cleaning._native import load_compiled
+from lxml import etree
+
 from cleaning.leaves import ElementPaths
 
 if TYPE_CHECKING:
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Block
 
-MAYBE_QUOTING = re.compile("[uU][oO][tT]|[iI][tT][aA][tT]")
-"""What a class has that names a quote or citation."""
+_CLASSES = etree.XPath("descendant::*/@class", smart_strings=False)
 
 _QUOTE_NAME = re.compile(r"(?:block)?quot(?:e|ed|es|ing|ation)|zitat|citat(?!ion)")
 _FORUM_NAME = re.compile(
@@ -103,25 +103,18 @@ NO_QUOTES = Quotes({}, {}, {})
 
 def find_quotes(start: HtmlElement, blocks: Sequence[Block]) -> Quotes:
     """Return the quotes in a page's body, whose texts in reading order are `blocks`."""
-    module = load_compiled("structure")
-    candidates = pure_find_candidates(start) if module is None else module.find_candidates(start)
     labels = [number for number, block in enumerate(blocks) if _is_label(block)]
-    if not labels and not any(_is_named(element.get("class") or "") for element in candidates):
+    if not labels and not any(map(_is_named, set(_CLASSES(start)))):
         return NO_QUOTES  # most pages; their block quotes are all that they quote
-    search = _Search(start, blocks, candidates[:_MAX_CANDIDATES])
+    candidates = (
+        element
+        for element in start.iterdescendants("*")
+        if element.tag == "blockquote" or _is_named(element.get("class") or "")
+    )
+    search = _Search(start, blocks, islice(candidates, _MAX_CANDIDATES))
     search.accept_candidates()
     search.accept_labelled(labels[:_MAX_CANDIDATES])
     return search.quotes()
-
-
-def pure_find_candidates(start: HtmlElement) -> list[HtmlElement]:
-    """Return the block quotes in a page's body, and the elements with a class that may name a quote."""
-    return [
-        element
-        for element in start.iterdescendants()
-        if element.tag == "blockquote"
-        or (isinstance(element.tag, str) and MAYBE_QUOTING.search(element.get("class") or ""))
-    ]
 
 
 def _names_speaker(text: str) -> bool:

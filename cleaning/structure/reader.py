@@ -6,7 +6,6 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from cleaning._native import load_compiled
 from cleaning.input.visibility import SHOWN, may_be_unseen, shown_texts, unseen_level
 from cleaning.leaves import BLOCK_TAGS, HEADING_TAGS, MAX_PATH_LEVELS, NEVER_CONTENT, body_of, is_ornament, path_step
 from cleaning.structure.build import Builder
@@ -31,7 +30,7 @@ from cleaning.structure.formulas import (
     may_hold_tex,
     typesets_text,
 )
-from cleaning.structure.inline import Format, Segment, is_blank, nest, visible_segments, without_controls
+from cleaning.structure.inline import Format, Segment, is_blank, visible_segments, without_controls
 from cleaning.structure.nodes import CODE_SPAN, FOOTNOTE_MARK, IMAGE, LINK, RULE, NodeType, StructureNode
 from cleaning.terms import normalise
 
@@ -131,16 +130,7 @@ class _Frame:
 
 def read_structure(page: Page, marks: TextMarks) -> StructureNode:
     """Return the document of a page's kept texts; an empty one if nothing was kept."""
-    if 1 not in marks.kept:
-        return StructureNode(NodeType.DOCUMENT)
-    module = load_compiled("structure")
-    document = None if module is None else module.read_structure(page, marks)
-    return pure_read_structure(page, marks) if document is None else document
-
-
-def pure_read_structure(page: Page, marks: TextMarks) -> StructureNode:
-    """Return the document of a page's kept texts without the compiled core."""
-    return _Reader(page, marks).run()
+    return _Reader(page, marks).run() if 1 in marks.kept else StructureNode(NodeType.DOCUMENT)
 
 
 class ElementReader:
@@ -234,15 +224,12 @@ class ElementReader:
 
 
 class _Reader:
-    """The state of one reading. It goes only into elements that hold kept texts, and cuts texts as the walk does.
-
-    `cleaning/_native/structure.pyx` does the same in C.
-    """
+    """The state of one reading. It goes only into elements that hold kept texts, and cuts texts as the walk does."""
 
     def __init__(self, page: Page, marks: TextMarks) -> None:
         self._marks = marks
         self._elements = ElementReader(page, base_address(page.root))
-        self._build = Builder(marks.blocks, self._elements.textless, nest, marks.quote_heads)
+        self._build = Builder(marks.blocks, self._elements.textless, marks.quote_heads)
         self._start = body_of(page.root)
         shell = any("/noscript" in path for path in marks.by_path)
         self._skipped = NEVER_CONTENT - {"noscript"} if shell else NEVER_CONTENT

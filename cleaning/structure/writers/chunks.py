@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cleaning.errors import OptionError
 from cleaning.structure.nodes import NodeType, StructureNode, plain_text
-from cleaning.structure.writers.markdown import markdown_writer
+from cleaning.structure.writers.markdown import MarkdownWriter
 from cleaning.terms import count_words
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Chunker:
         self._size = size
         self._overlap = overlap
         self._measure = _measure(unit)
-        self._writer = markdown_writer()(document, links=links, images=False, html=html)
+        self._writer = MarkdownWriter(document, links=links, images=False, html=html)
 
     def chunks(self) -> list[Chunk]:
         """Return the chunks in reading order; empty for an empty document."""

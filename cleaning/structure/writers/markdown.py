@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from cleaning._native import load_compiled
 from cleaning.errors import OptionError
 from cleaning.structure.grid import table_grid
 from cleaning.structure.nodes import (
@@ -104,13 +103,7 @@ def to_markdown(document: StructureNode, *, links: Links = True, images: bool = 
     there are any, and emphasis that Markdown cannot mark is left out.
     """
     _check_links(links)
-    return markdown_writer()(document, links=links, images=images, html=html).write(document.content)
-
-
-def markdown_writer() -> type[MarkdownWriter]:
-    """Return the class that writes Markdown: the compiled one if there is one."""
-    module = load_compiled("markdown")
-    return MarkdownWriter if module is None else module.MarkdownWriter
+    return MarkdownWriter(document, links=links, images=images, html=html).write(document.content)
 
 
 class MarkdownWriter:

@@ -118,38 +118,6 @@ def test_build_is_stale_beside_a_newer_declaration_that_modules_share(tmp_path):
     assert _is_stale("words", tmp_path)
 
 
-def test_build_is_stale_beside_a_newer_pure_module_that_it_is_made_of(tmp_path):
-    folder = tmp_path / "_native"
-    suffix = EXTENSION_SUFFIXES[0]
-    for name, time in (
-        (f"_native/build{suffix}", 1_000),
-        (f"_native/words{suffix}", 1_000),
-        ("structure/build.py", 1_001),
-    ):
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.touch()
-        os.utime(path, (time, time))
-    assert not _is_stale("build", folder)  # in a wheel, files have the times of the installation
-    (folder / "words.pyx").touch()
-    os.utime(folder / "words.pyx", (999, 999))
-    assert _is_stale("build", folder)
-    assert not _is_stale("words", folder)
-
-
-def test_build_is_stale_beside_a_newer_module_that_it_is_made_of(tmp_path):
-    for name, time in (
-        (f"structure{EXTENSION_SUFFIXES[0]}", 1_001),
-        (f"words{EXTENSION_SUFFIXES[0]}", 1_001),
-        ("structure.pyx", 1_000),
-        ("first_pass.pyx", 1_002),
-    ):
-        (tmp_path / name).touch()
-        os.utime(tmp_path / name, (time, time))
-    assert _is_stale("structure", tmp_path)
-    assert not _is_stale("words", tmp_path)
-
-
 def test_module_that_was_not_built_is_silently_replaced(import_of_the_core, caplog):
     import_of_the_core(ModuleNotFoundError("No module", name="cleaning._native.trees"))
     assert load_compiled("trees") is None
@@ -183,6 +151,6 @@ def test_the_map_of_pure_and_compiled_versions_names_what_exists():
     )
     rows = re.findall(r"^`.*`", _native.__doc__, re.MULTILINE)
     names = {name.rpartition(".")[2] for row in rows for name in re.findall(r"`([\w.]+)`", row)}
-    assert len(rows) == 11
+    assert len(rows) == 8
     assert {name for name in names if not re.search(rf"\b{name}\b", source)} == set()
     assert {name for name in COMPILED_NAMES if name not in _native.__doc__} == set()
