@@ -17,6 +17,7 @@ from cleaning.leaf_table import LeafTable, build_leaf_table, read_leaf_table
 from cleaning.leaves import walk
 from cleaning.metadata.statements import read_statements
 from cleaning.methods.method import Method, MethodResult
+from cleaning.notes import keep_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
@@ -78,7 +79,8 @@ class _TrainedMethod:
         """Keep the leaves with the best expected F1 (option `favour`: F0.5 or F2) of the page's words."""
         table = build_leaf_table(leaves)
         prediction = self._predict(page, read_statements(page.root), table)
-        return _without_hidden(table, decide(table, prediction._replace(scores=np.array(scores, np.float64)), options))
+        decisions = decide(table, prediction._replace(scores=np.array(scores, np.float64)), options)
+        return keep_notes(page.root, _without_hidden(table, decisions))
 
     def decide_page(self, page: Page, stated: Statements, options: Options) -> MethodResult:
         """Return the decisions on a page, its type and the type's probability; no type for a page without text."""
@@ -94,12 +96,13 @@ class _TrainedMethod:
         if not within.blocks:
             return MethodResult([])
         prediction = self._predict(page, stated, within)
-        decisions = _without_hidden(within, decide(within, prediction, options))
+        decisions = keep_notes(page.root, _without_hidden(within, decide(within, prediction, options)))
         scores = None if site_model is None else site_model.judge(within, prediction.scores, page.url)
         taught = None
         if scores is not None:
             untaught = decisions
-            decisions = _without_hidden(within, decide(within, prediction._replace(scores=scores), options))
+            decisions = decide(within, prediction._replace(scores=scores), options)
+            decisions = keep_notes(page.root, _without_hidden(within, decisions))
             taught = _name_taught(decisions, untaught)
         beyond = [Decision(block, 0.0, Reason.TRUNCATED) for block in whole.blocks[options.max_blocks :]]
         return MethodResult(decisions + beyond, prediction.type, prediction.confidence, taught)

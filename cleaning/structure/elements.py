@@ -66,10 +66,10 @@ class PageUrls:
         self._origin, self._scheme = (origin[0], origin[1]) if origin else ("", "")
         self._page = (url or "").partition("#")[0]
 
-    def place_on_page(self, address: str) -> str | None:
-        """Return the name of a place on the same page that an address leads to; None for another address."""
-        before, sign, name = address.strip().partition("#")
-        return name if sign and (not before or before == self._page) else None
+    def is_on_page(self, address: str) -> bool:
+        """Return True for the address of a place on the same page."""
+        before, sign, _ = address.strip().partition("#")
+        return bool(sign) and before in ("", self._page)
 
     def absolute(self, address: str) -> str:
         """Return the absolute address; "" for one that is not http(s), or is the page itself."""

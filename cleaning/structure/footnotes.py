@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from cleaning.notes import BACK, MARK
 from cleaning.structure.nodes import (
     CELL,
     DOCUMENT,
@@ -13,19 +12,6 @@ from cleaning.structure.nodes import (
     StructureNode,
     plain_text,
 )
-
-_NOTE_ID = re.compile(
-    r"_?(?:user-content-)?(?:fn|ftn|sdfootnote|footnote|endnote|note|cite_note|ref-note)[-_:.]?.{0,60}"
-)
-# `fnref1` is the place of the mark, to which the note leads back.
-_MARK_ID = re.compile(r"(?:user-content-)?(?:fnref|ftnref|footnote-?(?:ref|anchor|link)|cite_ref|ref_?note)")
-_MARK = re.compile(r"[\[(]?\s*(\w{1,4}|[*†‡§]{1,3})\s*[\])]?")
-_BACK_LINKS = frozenset("↩ ↩︎ ↑ ^ ↵ ⏎ ⤴ [return] back".split())
-
-
-def is_note_id(name: str) -> bool:
-    """Return True for the `id` of an element that can be a footnote."""
-    return _NOTE_ID.fullmatch(name) is not None and _MARK_ID.match(name) is None
 
 
 def resolve_footnotes(document: StructureNode) -> StructureNode:
@@ -37,7 +23,7 @@ def resolve_footnotes(document: StructureNode) -> StructureNode:
     notes: set[str] = set()
     for node in document.walk():
         if node.type is FOOTNOTE_MARK:
-            match = _MARK.fullmatch(plain_text(node.content).strip())
+            match = MARK.fullmatch(plain_text(node.content).strip())
             if match and node.url not in marks:
                 marks[node.url] = match[1]
         elif node.type is FOOTNOTE:
@@ -89,11 +75,13 @@ def _mark(mark: StructureNode, labels: dict[str, str]) -> list[StructureNode | s
     the word before it.
     """
     text = plain_text(mark.content).strip()
-    if mark.url in labels and _MARK.fullmatch(text):
+    if mark.url == BACK:
+        return []
+    if mark.url in labels:
         return [StructureNode(FOOTNOTE_MARK, text=labels[mark.url])]
-    if text.isdecimal() and is_note_id(mark.url) and mark.content == [text]:
+    if text.isdecimal() and mark.content == [text]:
         return [StructureNode(SUPERSCRIPT, [text])]
-    return [] if text in _BACK_LINKS else _content(mark.content, labels)
+    return _content(mark.content, labels)
 
 
 def _is_mark(part: StructureNode | str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cleaning.input.visibility import SHOWN, may_be_unseen, shown_texts, unseen_level
 from cleaning.leaves import BLOCK_TAGS, HEADING_TAGS, MAX_PATH_LEVELS, NEVER_CONTENT, body_of, is_ornament, path_step
+from cleaning.notes import find_notes
 from cleaning.structure.build import Builder
 from cleaning.structure.elements import (
     PageUrls,
@@ -18,7 +19,7 @@ from cleaning.structure.elements import (
     is_gutter,
     span_of,
 )
-from cleaning.structure.footnotes import is_note_id, resolve_footnotes
+from cleaning.structure.footnotes import resolve_footnotes
 from cleaning.structure.formulas import (
     formula_node,
     formula_of,
@@ -86,7 +87,6 @@ TABLE_PARTS = {"caption": NodeType.CAPTION, "tr": NodeType.ROW, "td": NodeType.C
 MIN_KEPT_CELLS = 0.25
 # Elements without text that a kept text before and one after them can hold between them.
 TEXTLESS = ("img", "math", "mjx-container", "script", "hr")
-_MAX_MARK_CHARS = 6  # of a footnote mark
 MAX_FORMULA_LEVELS = 4  # from an image or a `math` element to the one that shows the formula
 
 
@@ -139,33 +139,23 @@ class ElementReader:
     def __init__(self, page: Page, base: str | None) -> None:
         self._root = page.root
         self._addresses = PageUrls(page.url, base)
-        self._has_footnotes = False
+        self.footnotes = find_notes(page.root)
 
     def finished(self, document: StructureNode) -> StructureNode:
         """Return the document with its footnotes."""
-        return resolve_footnotes(document) if self._has_footnotes else document
+        return resolve_footnotes(document) if self.footnotes.marks else document
 
     def link(self, anchor: HtmlElement) -> Format | None:
         """Return the format of an `a` element; None if its address is of no use."""
+        if (name := self.footnotes.marks.get(anchor)) is not None:
+            return Format(FOOTNOTE_MARK, name)
         href = anchor.get("href")
-        if not href:
-            return None
-        if (name := self._addresses.place_on_page(href)) is not None:
-            is_mark = name and len("".join(anchor.itertext()).strip()) <= _MAX_MARK_CHARS
-            self._has_footnotes = self._has_footnotes or bool(is_mark)
-            return Format(FOOTNOTE_MARK, name) if is_mark else None
-        return self.link_to(href)
+        return self.link_to(href) if href and not self._addresses.is_on_page(href) else None
 
     def link_to(self, href: str) -> Format | None:
         """Return the format of a link to an address that names no place on the page; None if it is of no use."""
         url = self._addresses.absolute(href)
         return Format(LINK, url) if url else None
-
-    def is_note(self, name: str | None) -> bool:
-        """Return True for the `id` of a footnote."""
-        is_footnote = name is not None and is_note_id(name)
-        self._has_footnotes = self._has_footnotes or is_footnote
-        return is_footnote
 
     def image(self, element: Attributes, *, in_table: bool = False) -> StructureNode | None:
         """Return the node of an image, or of the formula that it shows; None for an image that is left out.
@@ -320,7 +310,9 @@ class _Reader:
             return None
         owner = self._owner(child, path, whole=frame.owner.whole)
         container = None
-        if (is_quote := self._marks.quotes.elements.get(child)) is not None and not self._build.in_table():
+        if (name := self._elements.footnotes.notes.get(child)) is not None:
+            container = self._build.open(NodeType.FOOTNOTE, text=name)
+        elif (is_quote := self._marks.quotes.elements.get(child)) is not None and not self._build.in_table():
             container = self._build.open(NodeType.QUOTE) if is_quote else None
         elif tag == "table":
             owner, container = self._table(child, owner)
@@ -328,8 +320,6 @@ class _Reader:
             container = self._table_part(child)
         elif tag in CONTAINERS:
             container = self._container(child, frame)
-        elif self._elements.is_note(name := child.get("id")):
-            container = self._build.open(NodeType.FOOTNOTE, text=name)
         return _Frame(child, path, frame.level + 1, owner, frame.formats, container)
 
     def _container(self, child: HtmlElement, frame: _Frame) -> Container | None:
@@ -338,8 +328,6 @@ class _Reader:
         if kind is NodeType.HEADING:
             return self._build.open(kind, level=int(tag[1]))
         if kind is NodeType.ITEM:
-            if self._elements.is_note(name := child.get("id")):
-                return self._build.open(NodeType.FOOTNOTE, text=name)
             return self._build.open(kind, level=item_number(child, frame.element, frame.counts["li"]))
         return self._build.open(kind)
 
