@@ -12,25 +12,20 @@ from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    import argparse
     from importlib.machinery import ModuleSpec
-    from typing import NoReturn
-
-    from scrapy.settings import BaseSettings
 
 HOME = Path(__file__).parent
 """The folder of our packages."""
 
-# The packages that every command of ours needs; `spiders` and `pipelines` are needed by our own project only.
-_NEEDED = ("crawler", "cleaning")
+# Scrapy's commands that ours replace.
 _OVERRIDDEN = ("crawl", "settings")
 _ADD_ONS = "crawler.addon"
 
 
-def gives_way(name: str) -> bool:
+def defer_to_project_package(name: str) -> bool:
     """Import a project's package in place of ours, which is being imported; return False if the project has none.
 
     The program `scrapy` searches a project's folder last. So it would read our settings and spiders where a project's
@@ -74,64 +69,37 @@ def __getattr__(name: str) -> Any:
     """Return the class of a command, which an entry point names."""
     if name.startswith("_"):
         raise AttributeError(name)
-    places = {package: place for package in _NEEDED if (place := hiding_place(package)) is not None}
-    if not places:
-        return resolve_name(f"crawler.commands.lazy:{name}")
-    package, place = next(iter(places.items()))
+    for package in ("crawler", "cleaning"):
+        place = hiding_place(package)
+        if place is not None:
+            return _stand_in(name, package, place)
+    return resolve_name(f"crawler.commands.lazy:{name}")
+
+
+def _stand_in(name: str, package: str, place: Path) -> Any:
+    """Return a command that says which package hides ours. Scrapy loads every command before it runs one."""
     sentence = (
         f"{place} hides Blocksieve's package {package!r}, so its commands and add-ons cannot be used here; rename the "
         "package of the project, or uninstall Blocksieve from its environment"
     )
-    _hide_add_ons(package, place, sentence)
+
+    def stop(*_: object) -> NoReturn:
+        sys.stderr.write(f"scrapy: {sentence}\n")
+        sys.exit(2)
+
+    # Any command of Scrapy's may load the add-ons in ADDONS. A project may have a `crawler.addon` of its own.
+    is_theirs = package == "crawler" and PathFinder.find_spec(_ADD_ONS, [str(place)]) is not None
+    if not is_theirs and _ADD_ONS not in sys.modules:
+        add_on = type("HiddenAddOn", (), {"update_pre_crawler_settings": stop})
+        sys.modules[_ADD_ONS] = module = ModuleType(_ADD_ONS)
+        vars(module).update(Blocksieve=add_on, Cleaning=add_on)
     if name in _OVERRIDDEN:
         return resolve_name(f"scrapy.commands.{name}:Command")
-    return type(name, (_HiddenCommand,), {"sentence": sentence})
-
-
-def _hide_add_ons(package: str, place: Path, sentence: str) -> None:
-    """Let the add-ons in ADDONS say the sentence: any command of Scrapy's may load them."""
-    is_theirs = package == "crawler" and PathFinder.find_spec(_ADD_ONS, [str(place)]) is not None
-    if is_theirs or _ADD_ONS in sys.modules:
-        return
-    module = ModuleType(_ADD_ONS)
-    for name in ("Blocksieve", "Cleaning"):
-        setattr(module, name, type(name, (_HiddenAddOn,), {"sentence": sentence}))
-    sys.modules[_ADD_ONS] = module
-
-
-class _HiddenCommand:
-    """Stands for a command that cannot be imported, with all that Scrapy reads of a command before it runs one."""
-
-    sentence: ClassVar[str]
-    requires_project = False
-    default_settings: ClassVar[dict[str, Any]] = {}
-
-    def syntax(self) -> str:
-        return ""
-
-    def short_desc(self) -> str:
-        return "(not in this project, which hides a package of Blocksieve)"
-
-    def long_desc(self) -> str:
-        return self.sentence
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        pass
-
-    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 — Scrapy's
-        _fail(self.sentence)
-
-
-class _HiddenAddOn:
-    """Stands for an add-on that cannot be imported. Scrapy calls the first method as soon as a command needs one."""
-
-    sentence: ClassVar[str]
-
-    @classmethod
-    def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:  # noqa: ARG003 — Scrapy's
-        _fail(cls.sentence)
-
-
-def _fail(sentence: str) -> NoReturn:
-    sys.stderr.write(f"scrapy: {sentence}\n")
-    sys.exit(2)
+    methods = {
+        "short_desc": lambda _: "(not in this project, which hides a package of Blocksieve)",
+        "long_desc": lambda _: sentence,
+        "add_options": lambda *_: None,
+        "process_options": stop,
+        "run": stop,
+    }
+    return type(name, (resolve_name("scrapy.commands:ScrapyCommand"),), methods)

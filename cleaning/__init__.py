@@ -10,12 +10,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from blocksieve import gives_way
+from blocksieve import defer_to_project_package
 
 if TYPE_CHECKING:
     from cleaning.adapters.many import clean_many
 
-if not gives_way(__name__):
+if not defer_to_project_package(__name__):
     from cleaning.blocks import Block, Decision, Kind, Metadata, Page, PageType, ParseWarning, Reason
     from cleaning.clean import clean
     from cleaning.errors import (

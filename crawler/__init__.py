@@ -1,5 +1,5 @@
 """The application: fetching, frontier, processing, storage, reading, commands."""
 
-from blocksieve import gives_way
+from blocksieve import defer_to_project_package
 
-gives_way(__name__)
+defer_to_project_package(__name__)

@@ -27,7 +27,7 @@ def as_new(monkeypatch):
 
 
 @pytest.mark.parametrize("form", ["package", "module", "namespace"])
-def test_a_package_gives_way_to_that_of_the_project(project, as_new, form):
+def test_a_project_package_comes_before_ours(project, as_new, form):
     folder = project / "spiders"
     if form != "module":
         folder.mkdir()
@@ -36,7 +36,7 @@ def test_a_package_gives_way_to_that_of_the_project(project, as_new, form):
     place[form].write_text("NAME = 'theirs'\n", "utf-8")
     as_new("spiders")
     assert blocksieve.hiding_place("spiders") == (place[form] if form == "module" else folder)
-    assert blocksieve.gives_way("spiders")
+    assert blocksieve.defer_to_project_package("spiders")
     module = sys.modules["spiders"]
     assert getattr(module, "NAME", None) == ("theirs" if form != "namespace" else None)
     assert [*getattr(module, "__path__", [])] == ([] if form == "module" else [str(folder)])
@@ -46,7 +46,7 @@ def test_a_folder_without_modules_is_no_package(project, as_new):
     (project / "spiders").mkdir()
     (project / "spiders" / "notes.txt").touch()
     as_new("spiders")
-    assert not blocksieve.gives_way("spiders")
+    assert not blocksieve.defer_to_project_package("spiders")
     assert blocksieve.hiding_place("spiders") is None
 
 
@@ -54,21 +54,21 @@ def test_a_folder_that_is_no_project_changes_nothing(project, as_new):
     (project / "scrapy.cfg").unlink()
     (project / "spiders.py").touch()
     as_new("spiders")
-    assert not blocksieve.gives_way("spiders")
+    assert not blocksieve.defer_to_project_package("spiders")
 
 
 def test_another_checkout_of_ours_is_no_project(project, as_new):
     (project / "blocksieve.py").touch()
     (project / "spiders.py").touch()
     as_new("spiders")
-    assert not blocksieve.gives_way("spiders")
+    assert not blocksieve.defer_to_project_package("spiders")
 
 
 def test_an_error_in_the_package_of_a_project_is_the_project_s(project, as_new):
     (project / "spiders.py").write_text("raise ValueError('theirs')\n", "utf-8")
     as_new("spiders")
     with pytest.raises(ValueError, match="theirs"):
-        blocksieve.gives_way("spiders")
+        blocksieve.defer_to_project_package("spiders")
 
 
 def test_a_hidden_package_makes_each_command_a_sentence(project, as_new, capsys):
