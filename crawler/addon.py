@@ -26,7 +26,7 @@ from cleaning import METHODS
 from cleaning._native import explain_missing_core
 from cleaning.domains import public_suffixes
 from crawler import settings as ours
-from crawler.config import Config, misspelt_settings, read_setting, use_database_settings
+from crawler.config import Config, read_setting, unknown_settings, use_database_settings
 from crawler.config.names import alias_of, name_in_use, set_ours
 from crawler.config.profiles import PROFILES
 from crawler.config.values import given_value, in_host_project, is_on_command_line
@@ -112,7 +112,7 @@ class Blocksieve:
             _check_addresses(settings)
         if not self.context.looks_only:
             _warn_of_missing_core()
-            _warn_of_misspelt(settings)
+            _warn_of_unknown(settings)
             _check_feeds(settings)
             _check_pipelines(settings)
             if config.archive:
@@ -144,7 +144,7 @@ class Cleaning:
             return
         use_database_settings(settings, read_kept_settings(settings))
         _warn_of_missing_core()
-        _warn_of_misspelt(settings)
+        _warn_of_unknown(settings)
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES", load_object(_CLEANING_MIDDLEWARE), _CLEANING_MIDDLEWARE_ORDER
         )
@@ -186,8 +186,8 @@ def _warn_of_missing_core() -> None:
         logger.warning("%s", missing)
 
 
-def _warn_of_misspelt(settings: BaseSettings) -> None:
-    for sentence in misspelt_settings(settings):
+def _warn_of_unknown(settings: BaseSettings) -> None:
+    for sentence in unknown_settings(settings):
         logger.warning("%s", sentence)
 
 

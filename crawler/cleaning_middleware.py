@@ -45,6 +45,8 @@ logger = logging.getLogger(__name__)
 
 # A pattern that backtracks takes longer on longer texts, and the URLs are not under our control.
 _MAX_URL_CHARS = 2_000
+# Below it the guess of a page's type is more often wrong than right.
+_MIN_CONFIDENCE = 0.5
 
 
 class CleaningMiddleware:
@@ -56,7 +58,7 @@ class CleaningMiddleware:
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self._crawler = crawler
-        self._rule = PageRule.of(config.pages_from, config.pages_of_types, config.pages_min_confidence)
+        self._rule = PageRule.of(config.pages_from, config.pages_of_types)
         self._config = config
         self._directives = DirectiveReader.from_crawler(crawler)
         self._reservations = Reservations(crawler) if config.obey_tdm_reservation else None
@@ -172,16 +174,15 @@ class PageRule:
 
     patterns: tuple[re.Pattern[str], ...]
     types: frozenset[str]
-    min_confidence: float
 
     @classmethod
-    def of(cls, patterns: Sequence[str], types: Sequence[str], min_confidence: float) -> Self:
+    def of(cls, patterns: Sequence[str], types: Sequence[str]) -> Self:
         """Return the rule; without patterns and types it takes articles.
 
         Raises ValueError for too many patterns, a pattern that is too long, and an invalid regular expression.
         """
         wanted = frozenset(types) if patterns or types else frozenset({PageType.ARTICLE})
-        return cls(compile_patterns(patterns), wanted, min_confidence)
+        return cls(compile_patterns(patterns), wanted)
 
     def takes_url(self, url: str) -> bool:
         """Return True if the URL is that of a page; a URL of more than 2,000 characters is not."""
@@ -191,4 +192,4 @@ class PageRule:
         """Return True if a cleaned page has one of the types, with enough confidence."""
         if cleaned is None or cleaned.type is None:
             return False
-        return cleaned.type in self.types and (cleaned.confidence or 0.0) >= self.min_confidence
+        return cleaned.type in self.types and (cleaned.confidence or 0.0) >= _MIN_CONFIDENCE

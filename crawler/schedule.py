@@ -33,6 +33,8 @@ _DAY = 86_400.0
 _EARLIEST_DATE = date(1990, 1, 1)
 
 MIN_REVISITS = 10
+# Pages do not go by halves of a site: something else happened to it.
+MAX_VANISHED_SHARE = 0.5
 """Fewer visits to stored pages do not show that a site has lost its pages."""
 
 # A page is due when it has changed with this probability. With a budget of one request a day for five pages, .2 costs
@@ -169,7 +171,6 @@ class RevisitBounds:
     min_seconds: float = 3_600.0
     max_seconds: float = 30 * _DAY
     gone_after_seconds: float = _DAY
-    max_vanished_share: float = 0.5
 
     def __post_init__(self) -> None:
         if not 0 < self.min_seconds <= self.max_seconds < math.inf:

@@ -45,6 +45,8 @@ _SUBMITTED = re.compile(r"Submitted On\s+([A-Z][a-z]{2})[a-z]*\.?\s+(\d{1,2}),\s
 _TEXT_SELECTOR = "#article-content, [itemprop=articleBody]"
 _PAPER_CATEGORIES = ("Arts-and-Entertainment", "Computers-and-Technology", "Food-and-Drink")
 """The categories of the experiment in the PAB paper (section 4), which are crawled if none is named."""
+# A crawl that gets so many articles in a row without a title or a text ends: the site may have changed its pages.
+_EMPTY_MAX = 5
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -87,11 +89,6 @@ class EzineArguments(ListingArguments):
         None,
         parsed("categories", "categories of the site with commas between them, or all", _read_sections),
         "Several categories with commas between them, or `all`.",
-    )
-    empty: int = option(
-        5,
-        integer(1, MAX_COUNT),
-        "The crawl ends after this many articles in a row without a title or a text: the site may have changed.",
     )
     base_url: str = option("https://ezinearticles.com/", web_url(), "Address of the site, to crawl a copy of it.")
 
@@ -163,7 +160,7 @@ class EzineSpider(ListingSpider):
         with time_limit(config_of(self.crawler).cleaning_seconds):
             article = _read_article(page(response).tree)
         self._empty = 0 if article.has_text and article.title else self._empty + 1
-        if self._empty >= self.arguments.empty:
+        if self._empty >= _EMPTY_MAX:
             raise CloseSpider(FinishReason.NO_ARTICLES)
         if self._empty:
             self.count("no_article")

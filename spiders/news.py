@@ -93,11 +93,6 @@ class NewsArguments(ListingArguments):
         "Largest number of new articles requested of a site in one run, and of stored ones that are due.",
     )
     age: int | None = option(None, integer(0, 36_500), "Skip articles that are known to be older than this many days.")
-    seconds: int | None = option(
-        None,
-        integer(1, MAX_COUNT),
-        "The crawl stops after this time. The same command continues it.",
-    )
 
 
 class NewsSpider(ListingSpider):
@@ -139,7 +134,7 @@ class NewsSpider(ListingSpider):
         crawler.signals.connect(spider.report_faults, signal=signals.spider_opened)
         crawler.signals.connect(spider.add_cookie, signal=signals.request_reached_downloader)
         spider.renders_all = config.render or not any(portal.render for portal in portals)
-        _apply_portal_settings(crawler.settings, portals, config, spider.arguments.seconds)
+        _apply_portal_settings(crawler.settings, portals, config)
         return spider
 
     def sections(self) -> Sequence[str]:
@@ -427,17 +422,13 @@ class _AdmittedArticles:
         return event
 
 
-def _apply_portal_settings(
-    settings: BaseSettings, portals: Iterable[Portal], config: Config, seconds: int | None
-) -> None:
+def _apply_portal_settings(settings: BaseSettings, portals: Iterable[Portal], config: Config) -> None:
     """Set the settings that follow from rows and arguments, before the crawl's components read the settings."""
     delays = {name: {"delay": portal.delay} for portal in portals if portal.delay for name in portal.download_slots}
     if delays and not config.replay:
         # A delay that the user has set for a host is kept.
         priority = max(settings.getpriority("DOWNLOAD_SLOTS") or 0, SETTINGS_PRIORITIES["spider"])
         settings.set("DOWNLOAD_SLOTS", delays | settings.getdict("DOWNLOAD_SLOTS"), priority)
-    if seconds is not None:
-        settings.set("CLOSESPIDER_TIMEOUT", seconds, priority="spider")
     rendered = [portal.name for portal in portals if portal.render]
     if rendered and not config.render:
         set_ours(settings, "RENDER", value=True, priority="spider")

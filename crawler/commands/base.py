@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cleaning.structure.clean_page import LINK_FORMS
 from cleaning.structure.writers.text import TEXT_STYLES
-from crawler.config import Config, misspelt_settings
+from crawler.config import Config, unknown_settings
 from crawler.errors import SetupError
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
@@ -47,7 +47,7 @@ class BlocksieveCommand(ConfiguredCommand):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)  # type: ignore[misc] # of ScrapyCommand, the next class of each command
         assert self.settings is not None
-        for sentence in misspelt_settings(self.settings):
+        for sentence in unknown_settings(self.settings):
             print_error(sentence)
 
     @contextmanager

@@ -36,7 +36,7 @@ from cleaning.declare import (
 )
 from cleaning.fingerprint import WEIGHTINGS, Weighting
 from cleaning.page_fingerprint import Fingerprinter
-from crawler.config.names import check_aliases, find_misspelt, name_in_use
+from crawler.config.names import check_aliases, find_misspelt, find_removed, name_in_use
 from crawler.config.profiles import NO_PROFILE, PROFILE, PROFILES, profile_settings
 from crawler.config.values import DATABASE_PRIORITY, is_on_command_line, read_value
 from crawler.context import context_of
@@ -220,11 +220,8 @@ class DuplicateSettings(Theme):
     boilerplate_min_pages: int = option(
         3,
         integer(0, 1_000_000),
-        "Number of pages of a site that must have a text before it counts as boilerplate. Boilerplate is stored, but "
-        "the views leave it out. 0 disables it.",
-    )
-    boilerplate_min_share: float = option(
-        0.10, number(0.0, 1.0), "Share of a site's pages that must have a text before it counts as boilerplate."
+        "Number of pages of a site that must have a text before it counts as boilerplate; a tenth of the site's pages "
+        "must have it too. Boilerplate is stored, but the views leave it out. 0 disables it.",
     )
 
 
@@ -266,17 +263,11 @@ class PolitenessSettings(Theme):
         "Longest delay in seconds between two requests to a host that its robots.txt can ask for with Crawl-delay or "
         "Request-rate. 0 ignores both.",
     )
-    host_refused_share: float = option(
-        0.5,
-        number(0.0, 1.0),
-        "A host counts as refusing if it refuses at least two pages and this share of its last eight answers. Only "
-        "then is it slowed down or paused.",
-    )
     host_pause_seconds: float = option(
         60.0,
         number(0.0, _DAY),
         "How long a host is paused at its first 429 or 503 without `Retry-After`, if its robots.txt answers with a "
-        "server error, and if it answers `HOST_REFUSED_SHARE` of the requests with quota or CAPTCHA pages. The pause "
+        "server error, and if it answers half of the requests with quota or CAPTCHA pages. The pause "
         "doubles each time in a row.",
     )
     host_pause_max_seconds: float = option(
@@ -444,9 +435,6 @@ class HostProjectSettings(Theme):
         "Page types, as a list or with commas between them. A response of one of these types is a page, whatever its "
         "URL. The default is `article` if `PAGES_FROM` is empty too.",
     )
-    pages_min_confidence: float = option(
-        0.5, number(0.0, 1.0), "Smallest confidence in the type of a page that `PAGES_OF_TYPES` selects."
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -476,30 +464,6 @@ class MonitoringSettings(Theme):
         "",
         text(shlex.split, "a command as a shell reads it, with quotes in pairs"),
         "Command that gets the same JSON on its standard input. It is run without a shell.",
-    )
-    alert_seconds: float = option(
-        10.0, number(0.1, 600.0), "Time limit for each attempt to post an alert, and for the command."
-    )
-    max_vanished_share: float = option(
-        0.5,
-        number(0.0, 1.0),
-        "If more than this share of at least ten stored pages of a site that a crawl visits again are not found, the "
-        "exit code is not 0, and there is an alert.",
-    )
-    min_text_share: float = option(
-        0.5,
-        number(0.0, 1.0),
-        "If the pages of a site have less than this share of their usual words of kept text, or of their usual share "
-        "of kept blocks, the exit code is not 0, and there is an alert.",
-    )
-    quiet_intervals: float = option(
-        5.0,
-        number(1.0, 1_000.0),
-        "There is an alert if a site has had no new or changed text for this many of the intervals in which it usually "
-        "has some.",
-    )
-    database_slow_seconds: float = option(
-        5.0, number(0.01, 3600.0), "There is an alert if half of a crawl's transactions take longer than this."
     )
 
 
@@ -543,9 +507,7 @@ class Config(
     @property
     def revisits(self) -> RevisitBounds:
         """The shortest and the longest time between two visits to a page."""
-        return RevisitBounds(
-            self.revisit_min_seconds, self.revisit_max_seconds, self.gone_after_seconds, self.max_vanished_share
-        )
+        return RevisitBounds(self.revisit_min_seconds, self.revisit_max_seconds, self.gone_after_seconds)
 
     @property
     def fingerprinter(self) -> Fingerprinter:
@@ -639,6 +601,6 @@ def check_revisits(settings: BaseSettings) -> None:
         ) from error
 
 
-def misspelt_settings(settings: BaseSettings) -> list[str]:
-    """Return a sentence for each setting of the command line whose name is nearly one of ours."""
-    return find_misspelt(settings, declared_settings())
+def unknown_settings(settings: BaseSettings) -> list[str]:
+    """Return a sentence for each setting that was taken away, and for each whose name is nearly one of ours."""
+    return [*find_removed(settings), *find_misspelt(settings, declared_settings())]

@@ -19,6 +19,12 @@ FRESH = "fresh"
 RECRAWL = "_recrawl"
 """Argument that `scrapy recrawl` adds: the crawl starts with stored pages, not with the spider's start requests."""
 
+REMOVED_ARGUMENTS = {
+    ("ezine", "empty"): "leave it out: the crawl ends after 5 articles in a row without a title or a text",
+    ("news", "seconds"): "-s CLOSESPIDER_TIMEOUT=SECONDS stops a crawl, and the same command continues it",
+}
+"""Arguments of earlier versions, and what a user does instead."""
+
 Arguments = TypeVar("Arguments")
 
 
@@ -50,6 +56,10 @@ def read_arguments(declared: type[Arguments], values_by_name: Mapping[str, Any],
         if name.startswith("_") or name == FRESH:
             continue
         if name not in known:
+            if (spider, name) in REMOVED_ARGUMENTS:
+                raise ConfigError(
+                    f"{name!r} is no longer an argument of the spider {spider!r}; {REMOVED_ARGUMENTS[spider, name]}"
+                )
             raise ConfigError(f"the spider {spider!r} has no argument {name!r}; {did_you_mean(name, known)}")
         try:
             values[name] = known[name].type.read(value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cleaning.declare import did_you_mean
 from crawler.config import REVISIT_BOUNDS, check_revisits, declared_settings
-from crawler.config.names import ALIAS_PREFIX
+from crawler.config.names import ALIAS_PREFIX, REMOVED, describe_removed
 from crawler.config.profiles import PROFILE, is_overridden, profile_settings
 from crawler.config.values import given_value, read_value, set_by
 from crawler.errors import ConfigError
@@ -50,6 +50,8 @@ def explain_setting(name: str, settings: BaseSettings) -> ExplainedSetting:
     plain_name = name.upper().removeprefix(ALIAS_PREFIX)
     if plain_name in known:
         return _explained(known[plain_name], settings)
+    if plain_name in REMOVED:
+        raise ConfigError(describe_removed(plain_name))
     if name in settings:
         raise ConfigError(
             f"{name} is a setting of Scrapy or another package, not of Blocksieve; it is "

@@ -21,6 +21,18 @@ if TYPE_CHECKING:
 
 ALIAS_PREFIX = "BLOCKSIEVE_"
 
+# Settings of earlier versions, and what a user does instead. A value that is still set changes nothing.
+REMOVED = {
+    "ALERT_SECONDS": "an alert may take 10 seconds; a command that needs longer goes on by itself (nohup, &)",
+    "BOILERPLATE_MIN_SHARE": "the share is a tenth of the site's pages; BOILERPLATE_MIN_PAGES says how many at least",
+    "DATABASE_SLOW_SECONDS": "the limit is 5 seconds; the alert `slow_database` changes no exit code",
+    "HOST_REFUSED_SHARE": "the share is a half; HOST_PAUSE_SECONDS says how long a host is paused",
+    "MAX_VANISHED_SHARE": "the share is a half; `scrapy status` names the sites whose pages vanish",
+    "MIN_TEXT_SHARE": "the share is a half; `scrapy status` names the sites that give less text",
+    "PAGES_MIN_CONFIDENCE": "the confidence is 0.5; PAGES_FROM names pages by their addresses",
+    "QUIET_INTERVALS": "the number is 5; the alert `no_new_text` changes no exit code",
+}
+
 # A name is misspelt if it is at most one edit in six characters away: DEDUP_SCOP is, PAGE_SIZE is not.
 _CHARS_PER_EDIT = 6
 
@@ -41,6 +53,21 @@ def set_ours(settings: BaseSettings, name: str, value: Any, priority: int | str)
     settings.set(name_in_use(name, settings), value, priority)
 
 
+def find_removed(settings: BaseSettings) -> list[str]:
+    """Return a sentence for each setting that was taken away and is still set."""
+    return [
+        describe_removed(name)
+        for plain_name in REMOVED
+        for name in (plain_name, alias_of(plain_name))
+        if settings.get(name) is not None
+    ]
+
+
+def describe_removed(name: str) -> str:
+    """Return what a user does in place of a setting that was taken away."""
+    return f"{name} is no longer a setting of Blocksieve: {REMOVED[name.removeprefix(ALIAS_PREFIX)]}"
+
+
 def find_misspelt(settings: BaseSettings, known: Collection[str]) -> list[str]:
     """Return a sentence for each setting of the command line whose name is nearly one of ours, the `known` ones.
 
@@ -57,7 +84,9 @@ def find_misspelt(settings: BaseSettings, known: Collection[str]) -> list[str]:
 def check_aliases(settings: BaseSettings, known: Collection[str]) -> None:
     """Raise ConfigError for a name with our prefix that is not an alias of a setting."""
     for name in settings:
-        if isinstance(name, str) and name.startswith(ALIAS_PREFIX) and name.removeprefix(ALIAS_PREFIX) not in known:
+        if not isinstance(name, str) or not name.startswith(ALIAS_PREFIX):
+            continue
+        if name.removeprefix(ALIAS_PREFIX) not in (*known, *REMOVED):
             nearest = _find_nearest(name, [alias_of(setting) for setting in known])
             hint = f"did you mean {nearest}?" if nearest else "`scrapy settings --explain` lists all"
             raise ConfigError(f"there is no setting {name}; {hint}")
@@ -69,7 +98,7 @@ def _unknown_names(settings: BaseSettings, known: Collection[str]) -> Iterator[s
     project = sys.modules.get(os.environ.get("SCRAPY_SETTINGS_MODULE", ""))
     command_line = SETTINGS_PRIORITIES["cmdline"]
     for name in settings:
-        is_ours = isinstance(name, str) and name.removeprefix(ALIAS_PREFIX) in known
+        is_ours = isinstance(name, str) and name.removeprefix(ALIAS_PREFIX) in (*known, *REMOVED)
         is_declared = is_ours or hasattr(default_settings, str(name)) or hasattr(project, str(name))
         if not is_declared and settings.getpriority(name) == command_line:
             yield str(name)

@@ -6,8 +6,8 @@ mechanism         trigger                                state                  
 `AutoThrottle`    how long each answer takes             delay of the download slot       AUTOTHROTTLE_*, DOWNLOAD_DELAY
 `CrawlDelay`      robots.txt: Crawl-delay, Request-rate  seconds of each host, and        CRAWL_DELAY_MAX
                                                          `host.delay` in the database
-`RefusalBackoff`  a host refuses enough pages            delay of the slot, and what it   HOST_REFUSED_SHARE,
-                                                         was before                       AUTOTHROTTLE_MAX_DELAY
+`RefusalBackoff`  a host refuses enough pages            delay of the slot, and what it   AUTOTHROTTLE_MAX_DELAY
+                                                         was before
 Retry-After       an answer or a robots.txt that fails   `host.paused_until`              HOST_PAUSE_MAX_SECONDS
                   with this header
 host pause        429, 503, a robots.txt that fails,     `host.paused_until`, and         HOST_PAUSE_SECONDS,
@@ -88,6 +88,7 @@ _ROBOTS_MAX_BYTES = 500 * 1024
 _GRACE_SECONDS = 5.0
 # Refused pages of a host, at least, before it counts as refusing.
 _MIN_REFUSED_PAGES = 2
+_MIN_REFUSED_SHARE = 0.5
 
 
 class NotSentError(IgnoreRequest):
@@ -413,8 +414,7 @@ class PauseRequest:
 class RecentAnswers:
     """The last answers of each host: one page that is refused says little about its host, several pages do."""
 
-    def __init__(self, min_share: float) -> None:
-        self._min_share = min_share
+    def __init__(self) -> None:
         self._answers: defaultdict[str, deque[tuple[str, Outcome]]] = defaultdict(lambda: deque(maxlen=_LAST_ANSWERS))
 
     def add(self, host: str, url: str, outcome: Outcome) -> None:
@@ -432,7 +432,7 @@ class RecentAnswers:
         """Return how many of a host's last answers had these outcomes; None if too few, or all of them at one page."""
         answers = self._answers[host]
         urls = [url for url, outcome in answers if outcome in outcomes]
-        if len(set(urls)) < _MIN_REFUSED_PAGES or len(urls) < self._min_share * len(answers):
+        if len(set(urls)) < _MIN_REFUSED_PAGES or len(urls) < _MIN_REFUSED_SHARE * len(answers):
             return None
         return f"{len(urls)} of its last {len(answers)} answers, at {len(set(urls))} pages"
 
@@ -450,7 +450,7 @@ class RefusalBackoff:
         self._max_wait_seconds = config.frontier_wait_seconds
         self._max_delay = max_delay
         self._max_in_a_row = config.max_refusals_in_a_row
-        self._recent = RecentAnswers(config.host_refused_share)
+        self._recent = RecentAnswers()
         self._pauses: Counter[str] = Counter()
         self._pause_ends: dict[str, float] = {}
         self._in_a_row = 0

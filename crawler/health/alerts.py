@@ -26,7 +26,7 @@ from scrapy.exceptions import NotConfigured
 from crawler.config import Config, config_of
 from crawler.errors import CrawlerError, StoreError
 from crawler.health import records
-from crawler.health.conditions import DATABASE, Condition, HealthBounds, SiteTally, judge_database, judge_site
+from crawler.health.conditions import DATABASE, Condition, SiteTally, judge_database, judge_site
 from crawler.health.records import Alert
 from crawler.storage.database import location_of_url, opened_engine, write_transaction
 from crawler.storage.requests import database_now
@@ -53,6 +53,8 @@ HEALTHY = "ok"
 
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 1.0
+# For each attempt to post, and for the command: the crawl waits for it before it ends.
+_SECONDS = 10.0
 _MAX_SHOWN_CHARS = 200
 
 
@@ -60,8 +62,8 @@ class HealthStep:
     """Counts the visits and transactions of a crawl, and judges its sites at the end."""
 
     def __init__(self, config: Config) -> None:
-        self._bounds = HealthBounds.of(config)
         self._tally = SiteTally()
+        self._max_refused_share = config.max_refused_share
         self._seconds: list[float] = []
         self._began = time.monotonic()
 
@@ -86,7 +88,7 @@ class HealthStep:
         earlier_runs = store.read(lambda connection: records.read_earlier_runs(connection, crawl_id, counts, began))
         store.write(lambda connection: records.add_counts(connection, crawl_id, counts, now))
         findings = store.read(lambda connection: self._judge(connection, now, earlier_runs, targets))
-        database = judge_database(self._seconds, self._bounds)
+        database = judge_database(self._seconds)
         if database is not None:
             findings[DATABASE] = [database]
 
@@ -108,8 +110,8 @@ class HealthStep:
             site: judge_site(
                 _with_runs(crawls, counts[site], earlier_runs.get(site)),
                 now,
-                self._bounds,
                 since.get(site, {}),
+                max_refused_share=self._max_refused_share,
                 walled=self._tally.walled[site],
                 is_target=site in targets,
             )
@@ -193,7 +195,7 @@ def deliver(alerts: Sequence[Alert], config: Config) -> list[str]:
     for value, send in ((config.alert_webhook, _post), (config.alert_command, _run)):
         try:
             if value:
-                send(value, body, config.alert_seconds)
+                send(value, body, _SECONDS)
         except AlertError as error:
             failures.append(str(error))
     return failures
@@ -289,7 +291,7 @@ def _run(command: str, body: bytes, seconds: float) -> None:
     try:
         done = subprocess.run(words, input=body, capture_output=True, timeout=seconds, check=False)  # noqa: S603 — the operator's own command
     except subprocess.TimeoutExpired as error:
-        raise AlertError(f"ALERT_COMMAND {words[0]} was ended after ALERT_SECONDS={seconds:g}") from error
+        raise AlertError(f"ALERT_COMMAND {words[0]} was ended after {seconds:g} seconds") from error
     except OSError as error:
         raise AlertError(f"ALERT_COMMAND {words[0]} could not be run: {error.strerror}") from error
     if done.returncode:

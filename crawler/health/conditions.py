@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
 from statistics import median, median_low
 from typing import TYPE_CHECKING
 
-from crawler.schedule import MIN_REVISITS
+from crawler.schedule import MAX_VANISHED_SHARE, MIN_REVISITS
 from crawler.storage.pages import REVISIT_KEY
 from crawler.storage.store import STATES_OF_STORED_PAGES, PageState
 from crawler.terminal import count_of
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from crawler.config import Config
     from crawler.storage.store import SavedVisit
     from crawler.visit import Visit
 
@@ -74,22 +73,13 @@ _MIN_PAGES = 10
 _MIN_GAPS = 4
 _MIN_BATCHES = 3
 _MAX_UNLIKE_SHARE = 0.5
+# A redesign that breaks cleaning takes nearly all text, and one that moves pages nearly all addresses: a half lies far
+# from what a site does on any day. Five of its intervals pass a weekend and a holiday.
+MIN_TEXT_SHARE = 0.5
+_QUIET_INTERVALS = 5.0
+# A batch takes some tenths of a second on a healthy disk.
+_SLOW_SECONDS = 5.0
 _SHORTEST_INTERVAL = timedelta(hours=1)
-
-
-@dataclass(frozen=True, slots=True)
-class HealthBounds:
-    """The limits of the settings of the same names."""
-
-    max_refused_share: float = 0.5
-    max_vanished_share: float = 0.5
-    min_text_share: float = 0.5
-    quiet_intervals: float = 5.0
-    database_slow_seconds: float = 5.0
-
-    @classmethod
-    def of(cls, config: Config) -> HealthBounds:
-        return cls(**{field.name: getattr(config, field.name) for field in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +193,9 @@ def _count_name(outcome: Outcome) -> str:
 def judge_site(
     crawls: Sequence[SiteCrawl],
     now: datetime,
-    bounds: HealthBounds,
     since: Mapping[Condition, datetime],
     *,
+    max_refused_share: float = 0.5,
     walled: int = 0,
     is_target: bool = False,
 ) -> list[Finding]:
@@ -220,27 +210,26 @@ def judge_site(
     if is_target or any(crawl.counts.answered for crawl in crawls):
         is_unknown = not any(crawl.counts.answered for crawl in crawls)
         silence = _judge_silence(latest, is_target=is_target, is_unknown=is_unknown)
-        findings += [_judge_refusals(latest, bounds), silence]
+        findings += [_judge_refusals(latest, max_refused_share), silence]
     findings += [
         _judge_wall(latest, walled),
-        _judge_vanished(latest, bounds),
-        _judge_text(latest, _before(crawls[1:], since.get(Condition.LESS_TEXT)), bounds),
+        _judge_vanished(latest),
+        _judge_text(latest, _before(crawls[1:], since.get(Condition.LESS_TEXT))),
         _judge_fit(latest),
-        _judge_novelty(crawls, now, bounds),
+        _judge_novelty(crawls, now),
     ]
     return [finding for finding in findings if finding is not None]
 
 
-def judge_database(seconds: Sequence[float], bounds: HealthBounds) -> Finding | None:
+def judge_database(seconds: Sequence[float]) -> Finding | None:
     """Return whether the transactions of a crawl were slow, given the seconds of each; None for too few."""
     if len(seconds) < _MIN_BATCHES:
         return None
     usual = median(seconds)
     return Finding(
         Condition.SLOW_DATABASE,
-        usual > bounds.database_slow_seconds,
-        f"half of the crawl's {len(seconds)} transactions took {usual:.1f} s or more, above "
-        f"DATABASE_SLOW_SECONDS={bounds.database_slow_seconds:g}",
+        usual > _SLOW_SECONDS,
+        f"half of the crawl's {len(seconds)} transactions took {usual:.1f} s or more; the limit is {_SLOW_SECONDS:g} s",
     )
 
 
@@ -248,8 +237,8 @@ def _before(crawls: Sequence[SiteCrawl], since: datetime | None) -> list[SiteCou
     return [crawl.counts for crawl in crawls if since is None or crawl.ended < since]
 
 
-def _judge_refusals(latest: SiteCounts, bounds: HealthBounds) -> Finding | None:
-    if latest.refused >= _MIN_VISITS and latest.refused > bounds.max_refused_share * latest.visits:
+def _judge_refusals(latest: SiteCounts, max_refused_share: float) -> Finding | None:
+    if latest.refused >= _MIN_VISITS and latest.refused > max_refused_share * latest.visits:
         sentence = f"{latest.refused:,} of {count_of(latest.visits, 'visit')} were refused"
         return Finding(Condition.REFUSED, holds=True, sentence=sentence)
     return Finding(Condition.REFUSED, holds=False) if latest.answered else None
@@ -276,27 +265,25 @@ def _judge_silence(latest: SiteCounts, *, is_target: bool, is_unknown: bool) -> 
     return None
 
 
-def _judge_vanished(latest: SiteCounts, bounds: HealthBounds) -> Finding | None:
+def _judge_vanished(latest: SiteCounts) -> Finding | None:
     if latest.revisits < MIN_REVISITS:
         return None
     sentence = (
         f"{latest.vanished:,} of {latest.revisits:,} pages that were visited again were not found, more than "
-        f"MAX_VANISHED_SHARE={bounds.max_vanished_share:g}"
+        f"{MAX_VANISHED_SHARE:.0%}"
     )
-    return Finding(Condition.VANISHED, latest.vanished > bounds.max_vanished_share * latest.revisits, sentence)
+    return Finding(Condition.VANISHED, latest.vanished > MAX_VANISHED_SHARE * latest.revisits, sentence)
 
 
-def _judge_text(latest: SiteCounts, earlier: Sequence[SiteCounts], bounds: HealthBounds) -> Finding | None:
+def _judge_text(latest: SiteCounts, earlier: Sequence[SiteCounts]) -> Finding | None:
     usual = [counts for counts in earlier if counts.pages >= _MIN_PAGES]
     if latest.pages < _MIN_PAGES or not usual:
         return None
     for measure, describe in ((_words_a_page, _describe_words), (kept_share, _describe_share)):
         expected = median(map(measure, usual))
-        if measure(latest) < bounds.min_text_share * expected:
-            sentence = (
-                f"{describe(measure(latest), expected)}, below MIN_TEXT_SHARE={bounds.min_text_share:g} of it; "
-                "the site may have been redesigned"
-            )
+        if measure(latest) < MIN_TEXT_SHARE * expected:
+            said = describe(measure(latest), expected)
+            sentence = f"{said}, below {MIN_TEXT_SHARE:.0%} of it; the site may have been redesigned"
             return Finding(Condition.LESS_TEXT, holds=True, sentence=sentence)
     return Finding(Condition.LESS_TEXT, holds=False)
 
@@ -337,7 +324,7 @@ def _describe_share(share: float, expected: float) -> str:
     return f"{share:.0%} of the blocks were kept, usually {expected:.0%}"
 
 
-def _judge_novelty(crawls: Sequence[SiteCrawl], now: datetime, bounds: HealthBounds) -> Finding | None:
+def _judge_novelty(crawls: Sequence[SiteCrawl], now: datetime) -> Finding | None:
     moments = sorted(crawl.ended for crawl in crawls if crawl.counts.new or crawl.counts.changed)
     if crawls[0].counts.new or crawls[0].counts.changed:
         return Finding(Condition.NO_NEW_TEXT, holds=False)
@@ -345,11 +332,11 @@ def _judge_novelty(crawls: Sequence[SiteCrawl], now: datetime, bounds: HealthBou
     if len(gaps) < _MIN_GAPS or not crawls[0].counts.answered:
         return None
     usual = max(median_low(gaps), _SHORTEST_INTERVAL)
-    if now - moments[-1] <= bounds.quiet_intervals * usual:
+    if now - moments[-1] <= _QUIET_INTERVALS * usual:
         return None
     sentence = (
         f"no new or changed text since {moments[-1]:%Y-%m-%d %H:%M} UTC, which is more than "
-        f"QUIET_INTERVALS={bounds.quiet_intervals:g} of the usual {_describe_interval(usual)}"
+        f"{_QUIET_INTERVALS:g} times the usual {_describe_interval(usual)}"
     )
     return Finding(Condition.NO_NEW_TEXT, holds=True, sentence=sentence)
 

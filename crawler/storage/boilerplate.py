@@ -88,6 +88,8 @@ _RESTORE = _OF_SITE.where(
     document_frequency.c.boilerplate_since.is_not(None), document_frequency.c.pages < bindparam("needed")
 ).values(boilerplate_since=None, changed=bindparam("sequence"))
 _NEVER = 2**31 - 1
+MIN_SHARE = 0.1
+"""A text on a tenth of a site's pages belongs to the site. On few pages, BOILERPLATE_MIN_PAGES is what counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from crawler import schedule
 from crawler.storage import crawls, due, pages, queries, reclean, requests
 from crawler.storage.addresses import PageAddresses, UnlockedPageError
 from crawler.storage.blocks import BlockWriter, VisitedPage, mark_gone, read_earlier
-from crawler.storage.boilerplate import BoilerplateBounds, BoilerplateChange, BoilerplateCounter
+from crawler.storage.boilerplate import MIN_SHARE, BoilerplateBounds, BoilerplateChange, BoilerplateCounter
 from crawler.storage.change_log import ChangeLog, PageEvent, PageEventKind, PageEvents
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import RetryingWriter, backend_of, open_engine, write_transaction
@@ -157,11 +157,11 @@ class PagePresence:
                 self._visits[site] += 1
                 self._missing[site] += result.state in {PageState.MISSED, PageState.RETIRED}
 
-    def is_vanishing(self, site: str, more: int, bounds: RevisitBounds) -> bool:
+    def is_vanishing(self, site: str, more: int) -> bool:
         """Return True if, with so many `more` pages that are not found, most of a site's are."""
         missing = self._missing[site] + more
         is_known = missing >= schedule.MIN_REVISITS
-        return is_known and missing > bounds.max_vanished_share * (self._visits[site] + more)
+        return is_known and missing > schedule.MAX_VANISHED_SHARE * (self._visits[site] + more)
 
 
 class Store:
@@ -209,7 +209,7 @@ class Store:
         return cls(
             engine,
             rules=DuplicateRules(config.dedup_scope, config.dedup_distance),
-            boilerplate=BoilerplateBounds(config.boilerplate_min_pages, config.boilerplate_min_share),
+            boilerplate=BoilerplateBounds(config.boilerplate_min_pages, MIN_SHARE),
             keep_html=config.keep_html,
             weighting=config.fingerprint_weighting,
             writer=RetryingWriter(config.database_wait_seconds),
@@ -1091,7 +1091,7 @@ class PageLifecycle:
             parts = batched(sorted({absence.key for absence in self._batch.absences if not absence.withdrawn}))
             numbers = [self._connection.scalar(in_site.where(page.c.url_key.in_(part))) or 0 for part in parts]
             self._missing[site] = sum(numbers)
-        return self._batch.presence.is_vanishing(site, self._missing[site], self._policy.revisits)
+        return self._batch.presence.is_vanishing(site, self._missing[site])
 
     def _record_section(self, visit: Visit, key: str) -> None:
         bounds = self._policy.revisits

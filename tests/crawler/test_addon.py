@@ -131,7 +131,6 @@ def test_a_project_may_move_the_middleware_or_switch_it_off():
     [
         ({"PAGES_FROM": "("}, r"PAGES_FROM is '\('; .*not a regular expression"),
         ({"PAGES_OF_TYPES": "artikle"}, "did you mean 'article'"),
-        ({"PAGES_MIN_CONFIDENCE": 2}, "from 0.0 to 1.0"),
         ({"BLOCKSIEVE_RENDER": True}, "BLOCKSIEVE_RENDER is True"),
         ({"BLOCKSIEVE_REPLAY": "folder"}, "BLOCKSIEVE_REPLAY is 'folder'"),
         ({"BLOCKSIEVE_ARCHIVE": "a.warc.gz"}, r"BLOCKSIEVE_ARCHIVE is 'a\.warc\.gz'"),

@@ -79,11 +79,6 @@ def test_without_a_rule_articles_are_pages(look):
     assert "store/imbalances" not in stats
 
 
-def test_a_type_below_the_smallest_confidence_does_not_count(look):
-    _, stats, stored = look(html("/a", STORY.format("river")), PAGES_OF_TYPES="article", PAGES_MIN_CONFIDENCE="1")
-    assert (stored, stats["clean/other_type"]) == ([], 1)
-
-
 def test_a_url_and_a_type_are_each_enough(look):
     _, _, stored = look(
         html("/", LISTING), html("/a", STORY.format("river")), PAGES_FROM=[r"org/$"], PAGES_OF_TYPES=["article"]

@@ -317,11 +317,11 @@ def test_a_crawl_ended_by_its_time_limit_continues_with_the_same_command(news, s
     site.add("/feed.xml", rss(*[(story(n), "") for n in range(4)]), RSS)
     site.add_articles(*[story(n) for n in range(4)])
     columns = {"feeds": [f"{site.url}/feed.xml"], "articles": "/news/", "delay": 2}
-    store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}"}
-    crawled = [news(columns, store, sources="feeds", seconds="3")]
+    store = {"ITEM_PIPELINES": STORE, "DATABASE_URL": f"sqlite:///{tmp_path / 'blocks.db'}", "CLOSESPIDER_TIMEOUT": 3}
+    crawled = [news(columns, store, sources="feeds")]
     assert crawled[0].stats["finish_reason"] == "closespider_timeout"
     while crawled[-1].stats["finish_reason"] != "finished" and len(crawled) < 10:
-        crawled.append(news(columns | {"delay": 0}, store, sources="feeds", seconds="3"))
+        crawled.append(news(columns | {"delay": 0}, store, sources="feeds"))
         assert crawled[-1].stats["frontier/resumed"] == 1
     assert sorted(site.requested) == sorted(["/feed.xml", *[story(n) for n in range(4)]])
 

@@ -17,7 +17,7 @@ from sqlalchemy import update
 from cleaning import Metadata, clean, parse
 from cleaning.page_fingerprint import Fingerprinter
 from crawler.health import records
-from crawler.health.conditions import HealthBounds, SiteTally, judge_site
+from crawler.health.conditions import SiteTally, judge_site
 from crawler.storage import schema
 from crawler.storage.crawls import CrawlPolicy, mark_seeded
 from crawler.storage.pages import REVISIT_KEY
@@ -287,7 +287,7 @@ class Press:
             records.add_counts(connection, crawl, counts, ended)
             for site, crawls in records.read_crawls(connection, counts).items():
                 alerts = {alert.condition: alert.since for alert in records.read_alerts(connection, [site])}
-                findings = judge_site(crawls, ended, HealthBounds(), alerts, is_target=True)
+                findings = judge_site(crawls, ended, alerts, is_target=True)
                 records.record_findings(connection, site, findings, ended)
 
         store.write(write)

@@ -16,7 +16,6 @@ ROOT = Path(__file__).parents[2]
 # Each alert is appended to the file as a line.
 TELL = "import pathlib, sys; open(sys.argv[1], 'a').write(sys.stdin.read() + '\\n')"
 HURRY = {
-    "ALERT_SECONDS": "120",
     "ALLOW_ADDRESSES": "127.0.0.0/8",
     "AUTOTHROTTLE_ENABLED": "0",
     "PROGRESS": "off",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
-from crawler.health.conditions import SiteCounts, kept_share
+from crawler.health.conditions import MIN_TEXT_SHARE, SiteCounts, kept_share
 from crawler.health.states import read_state, read_states
 from crawler.storage.tables import site
 from crawler.web.records import HealthDay, SiteList, SiteRow
@@ -75,7 +75,7 @@ def _is_in(row: SiteRow, state: str) -> bool:
 
 def _row(snapshot: DatabaseSnapshot, state: SiteState, pages: int) -> SiteRow:
     health = state.health
-    expected = None if health.usual_share is None else snapshot.config.min_text_share * health.usual_share
+    expected = None if health.usual_share is None else MIN_TEXT_SHARE * health.usual_share
     return SiteRow(
         site=state.site,
         pages=pages,

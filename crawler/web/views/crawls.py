@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from crawler.config.arguments import RECRAWL, describe_arguments, resume_command
 from crawler.errors import NotStoredError
 from crawler.monitoring.exit_status import find_exit_status
-from crawler.schedule import MIN_REVISITS
+from crawler.schedule import MAX_VANISHED_SHARE, MIN_REVISITS
 from crawler.storage import crawls as crawls_
 from crawler.storage.queries import CrawlReport, crawl_report
 from crawler.storage.tables import crawl, request
@@ -134,18 +134,18 @@ def _result(report: CrawlReport, config: Config) -> tuple[str, str | None]:
     if not report.outcomes:
         return "unclear", None
     stats = {**report.counters, "finish_reason": report.reason or ""}
-    problem = find_exit_status(stats, config.max_refused_share).problem or _find_loss(report, config)
+    problem = find_exit_status(stats, config.max_refused_share).problem or _find_loss(report)
     return "met" if problem is None else "failed", problem
 
 
-def _find_loss(report: CrawlReport, config: Config) -> str | None:
+def _find_loss(report: CrawlReport) -> str | None:
     """Return why the stored pages or their texts are mostly lost; None if they are not."""
     if report.pages and not report.kept:
         return f"no text was kept of {count_of(report.pages, 'page')}; the site may have been redesigned"
     absent = report.effects.get("pages_missed", 0) + report.effects.get("pages_retired", 0)
     missing = min(absent, report.outcomes.get("not_found", 0))
     revisits = missing + report.outcomes.get("changed", 0) + report.outcomes.get("unchanged", 0)
-    if revisits < MIN_REVISITS or missing <= config.max_vanished_share * revisits:
+    if revisits < MIN_REVISITS or missing <= MAX_VANISHED_SHARE * revisits:
         return None
     return f"{missing:,} of {count_of(revisits, 'stored page')} were not found any more"
 

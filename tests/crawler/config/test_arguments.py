@@ -34,6 +34,7 @@ def test_names_of_other_programs_pass():
     [
         ({}, "needs the argument 'url': where to start"),
         ({"ur": "x"}, "has no argument 'ur'; did you mean 'url'"),
+        ({"seconds": "60"}, "no longer an argument of the spider 'news'; -s CLOSESPIDER_TIMEOUT=SECONDS"),
         ({"url": "ftp://x.example/"}, "http or https"),
         ({"url": "http://"}, "http or https"),
         ({"url": "http://[x"}, "argument 'url'"),
@@ -45,7 +46,7 @@ def test_names_of_other_programs_pass():
 )
 def test_a_mistake_is_named(arguments, says):
     with pytest.raises(ConfigError, match=says):
-        read_arguments(Asked, arguments, "s")
+        read_arguments(Asked, arguments, "news")
 
 
 def test_what_another_program_adds_is_not_given():

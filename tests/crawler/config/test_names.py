@@ -5,9 +5,9 @@ from project_settings import make_settings
 from scrapy.settings import Settings
 
 from crawler.addon import Cleaning
-from crawler.config import Config, misspelt_settings
+from crawler.config import Config, unknown_settings
 from crawler.config.explanation import explain_setting
-from crawler.config.names import set_ours
+from crawler.config.names import REMOVED, set_ours
 from crawler.config.values import is_on_command_line
 from crawler.errors import ConfigError
 
@@ -31,7 +31,7 @@ def test_settings_of_projects_and_other_packages_pass_in_silence():
     settings = make_settings("cmdline", **dict.fromkeys(USUAL_NAMES, "1"))
     assert len(USUAL_NAMES) > 95
     assert Config.read(settings) == Config.read(Settings())
-    assert misspelt_settings(settings) == []
+    assert unknown_settings(settings) == []
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,17 @@ def test_settings_of_projects_and_other_packages_pass_in_silence():
 def test_a_near_miss_of_our_names_is_noticed_and_refuses_nothing(name, nearest):
     settings = make_settings("cmdline", **{name: "x"})
     Config.read(settings)
-    assert misspelt_settings(settings) == [f"{name} is not a setting of Blocksieve; did you mean {nearest}?"]
+    assert unknown_settings(settings) == [f"{name} is not a setting of Blocksieve; did you mean {nearest}?"]
+
+
+@pytest.mark.parametrize("name", [*REMOVED, *(f"BLOCKSIEVE_{name}" for name in REMOVED)])
+def test_a_removed_setting_says_what_to_do_and_stops_nothing(name):
+    settings = make_settings(**{name: "0.9"})
+    assert Config.read(settings) == Config.read(Settings())
+    [sentence] = unknown_settings(settings)
+    assert sentence.startswith(f"{name} is no longer a setting of Blocksieve: ")
+    with pytest.raises(ConfigError, match="is no longer a setting of Blocksieve"):
+        explain_setting(name, settings)
 
 
 def test_a_near_miss_that_the_project_declares_is_its_own(tmp_path, monkeypatch):
@@ -55,16 +65,16 @@ def test_a_near_miss_that_the_project_declares_is_its_own(tmp_path, monkeypatch)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "shop_settings")
     settings = Settings()
-    assert misspelt_settings(make_settings("cmdline", PROFILES="b")) == [
+    assert unknown_settings(make_settings("cmdline", PROFILES="b")) == [
         "PROFILES is not a setting of Blocksieve; did you mean PROFILE?"
     ]
     settings.setmodule("shop_settings", "project")
     settings.set("PROFILES", "b", "cmdline")
-    assert misspelt_settings(settings) == []
+    assert unknown_settings(settings) == []
 
 
 def test_a_name_in_the_settings_module_is_not_looked_at():
-    assert misspelt_settings(make_settings("project", DEDUP_SCOP="site")) == []
+    assert unknown_settings(make_settings("project", DEDUP_SCOP="site")) == []
 
 
 def test_every_setting_has_an_alias_that_counts_in_its_place():

@@ -38,7 +38,7 @@ def test_values_of_a_settings_module_become_their_types():
         ("DEDUP_SCOPE", "sites", "did you mean 'site'"),
         ("DEDUP_DISTANCE", "4", "takes a whole number from 0 to 3"),
         ("DEDUP_DISTANCE", 2.7, "takes a whole number from 0 to 3"),
-        ("BOILERPLATE_MIN_SHARE", "nan", "takes a number from 0.0 to 1.0"),
+        ("MAX_REFUSED_SHARE", "nan", "takes a number from 0.0 to 1.0"),
         ("KEEP_HTML", "perhaps", "true or false"),
         ("STORE_BATCH_PAGES", "many", "takes a whole number from 1 to 100"),
         ("CLEANING_METHOD", "defualt", "did you mean 'default'"),

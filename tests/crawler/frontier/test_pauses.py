@@ -136,7 +136,7 @@ def test_one_page_with_a_challenge_neither_pauses_nor_slows_its_host(run, site, 
     port, answers = site(times=0)
     answers["/refused-0"] = answer(WIDGET)
     answers["/refused-1"] = answer("for members", 403)
-    crawled = run(SPIDER, {"port": port}, HOST_PAUSE_SECONDS=3600, FRONTIER_WAIT_SECONDS=0, HOST_REFUSED_SHARE=0.6)
+    crawled = run(SPIDER, {"port": port}, HOST_PAUSE_SECONDS=3600, FRONTIER_WAIT_SECONDS=0)
     assert crawled.code == 0, crawled.log
     assert database.requests()["/refused-0"] == ("failed", "captcha", 0)
     assert len(answers.when("/refused-0")) == 1

@@ -6,7 +6,6 @@ import pytest
 
 from crawler.health.conditions import (
     Condition,
-    HealthBounds,
     SiteCounts,
     SiteCrawl,
     SiteTally,
@@ -23,7 +22,7 @@ GOOD = SiteCounts(pages=20, new=20, sections=1, blocks_seen=400, blocks_kept=200
 def judged(*counts, days=1.0, now=NOW, since=None, is_target=False):
     """Judge crawls, the latest first, each so many days after the one before."""
     crawls = [SiteCrawl(100 - n, now - timedelta(days=n * days), site_counts) for n, site_counts in enumerate(counts)]
-    findings = judge_site(crawls, now, HealthBounds(), since or {}, is_target=is_target)
+    findings = judge_site(crawls, now, since or {}, is_target=is_target)
     return {finding.condition: finding for finding in findings}
 
 
@@ -58,7 +57,7 @@ def test_a_foreign_host_that_is_gone_is_none_of_ours_but_a_target_is():
 def test_two_thirds_of_the_pages_vanished():
     gone = SiteCounts(revisits=30, vanished=20, not_modified=10, other=20)
     assert holding(gone, GOOD) == {
-        Condition.VANISHED: "20 of 30 pages that were visited again were not found, more than MAX_VANISHED_SHARE=0.5"
+        Condition.VANISHED: "20 of 30 pages that were visited again were not found, more than 50%"
     }
     assert not judged(SiteCounts(revisits=30, vanished=3, not_modified=27), GOOD)[Condition.VANISHED].holds
     assert Condition.VANISHED not in judged(SiteCounts(revisits=9, vanished=9, other=9), GOOD)
@@ -111,18 +110,18 @@ def test_nothing_new_for_several_usual_intervals():
     sentences = holding(*[quiet] * 7, *[news] * 6)
     assert list(sentences) == [Condition.NO_NEW_TEXT]
     assert "since 2024-05-13 12:00 UTC" in sentences[Condition.NO_NEW_TEXT]
-    assert "QUIET_INTERVALS=5 of the usual 24 hours" in sentences[Condition.NO_NEW_TEXT]
+    assert "5 times the usual 24 hours" in sentences[Condition.NO_NEW_TEXT]
     assert holding(*[quiet] * 4, *[news] * 6) == {}
     assert holding(*[quiet] * 30, *[news] * 3) == {}
     assert not judged(news, *[quiet] * 30, *[news] * 6)[Condition.NO_NEW_TEXT].holds
 
 
 def test_a_slow_database():
-    assert judge_database([9.0, 9.0], HealthBounds()) is None
-    assert not judge_database([0.1, 9.0, 0.1], HealthBounds()).holds
-    slow = judge_database([6.0, 7.0, 8.0], HealthBounds())
+    assert judge_database([9.0, 9.0]) is None
+    assert not judge_database([0.1, 9.0, 0.1]).holds
+    slow = judge_database([6.0, 7.0, 8.0])
     assert slow.holds
-    assert "took 7.0 s or more, above DATABASE_SLOW_SECONDS=5" in slow.sentence
+    assert "took 7.0 s or more; the limit is 5 s" in slow.sentence
 
 
 def test_pages_that_are_not_requested_any_more_count_as_refused():

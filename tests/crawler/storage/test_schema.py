@@ -312,7 +312,7 @@ def test_a_page_s_text_is_read_through_indexes(engine):
     assert not any(step.startswith(("SCAN block", "SCAN sighting")) for step in steps)
 
 
-KEPT = Config(dedup_scope="site", boilerplate_min_share=0.25)
+KEPT = Config(dedup_scope="site", boilerplate_min_pages=4)
 
 
 def test_a_database_keeps_the_settings_that_its_pages_share(engine):
@@ -326,13 +326,12 @@ def test_a_database_keeps_the_settings_that_its_pages_share(engine):
         "DEDUP_DISTANCE": 3,
         "FINGERPRINT_WEIGHTING": "modified",
         "FINGERPRINT_MIN_TERMS": KEPT.fingerprint_min_terms,
-        "BOILERPLATE_MIN_PAGES": 3,
-        "BOILERPLATE_MIN_SHARE": 0.25,
+        "BOILERPLATE_MIN_PAGES": 4,
     }
     assert store.keep_settings(KEPT) is None
     change = store.keep_settings(replace(KEPT, dedup_scope="all", boilerplate_min_pages=5))
     assert change.endswith(
-        "had DEDUP_SCOPE=site BOILERPLATE_MIN_PAGES=3; this command changes it to DEDUP_SCOPE=all "
+        "had DEDUP_SCOPE=site BOILERPLATE_MIN_PAGES=4; this command changes it to DEDUP_SCOPE=all "
         "BOILERPLATE_MIN_PAGES=5, which later commands use too unless they name another value"
     )
     assert schema.read_settings(url)["DEDUP_SCOPE"] == "all"
