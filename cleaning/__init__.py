@@ -20,6 +20,7 @@ if not defer_to_project_package(__name__):
     from cleaning.clean import clean
     from cleaning.errors import (
         CleaningError,
+        LayoutError,
         ModelError,
         OptionError,
         PageError,
@@ -58,6 +59,7 @@ __all__ = [
     "CleaningOptions",
     "Decision",
     "Kind",
+    "LayoutError",
     "Metadata",
     "ModelError",
     "OptionError",

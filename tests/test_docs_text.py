@@ -33,6 +33,7 @@ PYTHON_ELSEWHERE = {
     "export.md": "examples/test_export.py",
     "mining.md": "crawler/mining/test_classification.py",
 }
+OF_EXTRAS = ("cleaning.adapters.datatrove", "crawler.batch.job")
 SCRIPTS = {"export.md": "examples/test_export.py"}
 CRAWL = (ROOT / "docs" / "crawl.md").read_text("utf-8")
 DATABASE = (ROOT / "docs" / "database.md").read_text("utf-8")
@@ -54,6 +55,28 @@ def anchors(path):
     """Return what links to a page's headings end in."""
     headings = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_api_is_what_the_packages_export():
+    page = (ROOT / "docs" / "api.md").read_text("utf-8")
+    listed = re.findall(r"^::: ([\w.]+)\.(\w+)$", page, re.MULTILINE)
+    # What needs an extra is looked up by the test of the site.
+    shown = {getattr(import_module(module), name) for module, name in listed if module not in OF_EXTRAS}
+    public = {
+        getattr(import_module(package), name)
+        for package in ("cleaning", "crawler.reading")
+        for name in import_module(package).__all__
+        if name != "METHODS"  # a table: its type and `register` are listed
+    }
+    assert {item.__qualname__ for item in public - shown} == set()
+    of_cleaning = {item for item in shown - public if item.__module__.startswith("cleaning.")}
+    assert {item.__qualname__ for item in of_cleaning} == {
+        "Method",
+        "extract",
+        "clean_batch",
+        "clean_frame",
+        "register",
+    }
 
 
 @pytest.mark.parametrize("path", LINKED, ids=lambda path: str(path.relative_to(ROOT)))
