@@ -26,7 +26,7 @@ from crawler.errors import ConfigError, StoreError
 from crawler.fetching.replay import replay_source
 from crawler.fetching.response_filter import has_content
 from crawler.monitoring.exit_status import SITE_PROBLEMS_STAT
-from crawler.schedule import lastmod_claims_change, parse_lastmod
+from crawler.schedule import lastmod_claims_change
 from crawler.storage.pages import LASTMOD_KEY
 from crawler.urls import host_of, url_key, without_fragment
 from crawler.visit import METHOD_META_KEY
@@ -69,7 +69,7 @@ _SITEMAP_PRIORITY = -5
 # Measured on the 46 saved pages without an address: listings with enough text to pass for articles link to at least 115
 # articles, articles to at most 70.
 _LISTING_LINKS_MIN = 100
-_REQUESTS_PER_STEP = 500
+_ENTRIES_PER_STEP = 500
 # What happens to articles that are not requested; the stats use these words.
 _LEFT_OUT = frozenset({"known", "over_limit", "due_over_limit"})
 
@@ -177,9 +177,9 @@ class NewsSpider(ListingSpider):
         if not {"sections", "saved"}.intersection(self.arguments.sources):
             return
         requests = list(super().parse_listing(response, number))
-        articles = [request for request in requests if request.callback == self.parse_article]
-        async for request in self._within_limit(portal, articles):
-            yield self._portal_request(portal, request)
+        articles = {request.url: request for request in requests if request.callback == self.parse_article}
+        async for entry in self._within_limit(portal, map(FeedEntry, articles)):
+            yield self._portal_request(portal, articles[entry.url])
         for request in requests:
             if request.callback != self.parse_article:
                 yield self._portal_request(portal, request)
@@ -221,11 +221,16 @@ class NewsSpider(ListingSpider):
             async for request in self._sitemap_requests(portal, followed, nested + 1):
                 yield request
             return
-        guessed = listing.kind is FeedKind.SITEMAP and not portal.articles
-        requests = self._entry_requests(portal, entries, guessed=guessed)
+        single = drop_variants(entries, lambda entry: entry.url)
+        self.count("url_variants", len(entries) - len(single))
+        articles = [entry for entry in single if not portal.articles or portal.articles.search(entry.url)]
+        self.count("no_article", len(single) - len(articles))
+        guessed = {_GUESSED_META: True} if listing.kind is FeedKind.SITEMAP and not portal.articles else {}
         reading = _Reading(is_known=not (listing.left_out or listing.cut))
-        async for request in self._within_limit(portal, requests, reading):
-            yield request
+        async for entry in self._within_limit(portal, articles, reading):
+            lastmod = {LASTMOD_KEY: entry.changed.isoformat()} if entry.changed else {}
+            request = Request(without_fragment(entry.url), self.parse_article)
+            yield self._portal_request(portal, request, **lastmod, **guessed)
         if taken and reading.is_known:
             await self._use_store(lambda store: store.record_known_sitemap(taken), None)
 
@@ -277,17 +282,6 @@ class NewsSpider(ListingSpider):
         for entry in taken:
             yield self._feed_request(portal, entry.url, "sitemap", nested, entry.url if is_long else "")
 
-    def _entry_requests(self, portal: Portal, entries: list[FeedEntry], *, guessed: bool) -> Iterator[Request]:
-        single = drop_variants(entries, lambda entry: entry.url)
-        self.count("url_variants", len(entries) - len(single))
-        for entry in single:
-            if portal.articles and not portal.articles.search(entry.url):
-                self.count("no_article")
-            else:
-                lastmod = {"lastmod": entry.changed.isoformat()} if entry.changed else {}
-                more = lastmod | ({_GUESSED_META: True} if guessed else {})
-                yield self._portal_request(portal, Request(without_fragment(entry.url), self.parse_article), **more)
-
     def _is_wanted(self, portal: Portal, entry: FeedEntry) -> bool:
         """Return True if an entry is on the site and new enough."""
         if not portal.owns(entry.url):
@@ -306,26 +300,25 @@ class NewsSpider(ListingSpider):
         self.count("dates_doubted", listing.doubtful)
 
     async def _within_limit(
-        self, portal: Portal, requests: Iterable[Request], reading: _Reading | None = None
-    ) -> AsyncIterator[Request]:
-        """Yield the requests for articles that are within the site's limit; count the others.
+        self, portal: Portal, entries: Iterable[FeedEntry], reading: _Reading | None = None
+    ) -> AsyncIterator[FeedEntry]:
+        """Yield the articles that are within the site's limit; count the others.
 
         Stored articles that are not due are left out and do not use up the limit. So each run of a crawl reads on where
         the one before it ended, in a sitemap of any length.
         """
         admitted = self._admitted.setdefault(portal.name, _AdmittedArticles(self.arguments.articles))
-        left = iter(requests)
-        while part := list(islice(left, _REQUESTS_PER_STEP)):
-            known = await self._known_pages([url_key(request.url) for request in part])
-            for request in part:
-                key = url_key(request.url)
+        left = iter(entries)
+        while part := {entry: url_key(entry.url) for entry in islice(left, _ENTRIES_PER_STEP)}:
+            known = await self._known_pages(list(part.values()))
+            for entry, key in part.items():
                 if reading is not None and key not in known:
                     reading.is_known = False
-                event = admitted.admit(key, known.get(key), parse_lastmod(str(request.meta.get(LASTMOD_KEY, ""))))
+                event = admitted.admit(key, known.get(key), entry.changed)
                 if event is not None:
                     self.count(event if event in _LEFT_OUT else f"{event}/{portal.name}")
                 if event not in _LEFT_OUT:
-                    yield request
+                    yield entry
 
     async def _known_pages(self, keys: Sequence[str]) -> dict[str, KnownPage]:
         """Return the stored facts about these pages; {} without a database, and in a replay, which reads all pages."""

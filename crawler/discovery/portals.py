@@ -167,7 +167,7 @@ class Portal:
     @property
     def domains(self) -> frozenset[str]:
         """The sites that its pages are on, in the form of `crawler.urls.site_of`."""
-        return frozenset(filter(None, (site_of(self.start), *(site_of(f"https://{name}/") for name in self.hosts))))
+        return frozenset(filter(None, map(_site_of, (self.start, *(f"https://{name}/" for name in self.hosts)))))
 
     @property
     def download_slots(self) -> frozenset[str]:
@@ -176,11 +176,11 @@ class Portal:
 
     def owns(self, url: str) -> bool:
         """Return True if a URL is on one of the portal's sites."""
-        return _site_of_origin("/".join(url.split("/", 3)[:3])) in self.domains
+        return _site_of("/".join(url.split("/", 3)[:3])) in self.domains
 
 
 @lru_cache(maxsize=1_000)
-def _site_of_origin(origin: str) -> str:
+def _site_of(origin: str) -> str:
     """Return the site of an address without its path: a sitemap has 100,000 addresses of few hosts."""
     return site_of(origin)
 

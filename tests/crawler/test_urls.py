@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from w3lib.url import canonicalize_url
 
 from crawler.urls import (
     _MAX_KEY_CHARS,
@@ -129,6 +130,24 @@ def test_any_url_like_text_has_a_key_that_stays(tail):
     key = url_key(f"https://example.com/{tail}", f"https://example.com/{tail}")
     assert key == url_key(f"https://example.com/{tail}", f"https://example.com/{tail}")
     key.encode()
+
+
+@given(
+    host=st.text(alphabet="aZ0-.:", min_size=1, max_size=12)
+    | st.sampled_from(["a.example", "127.0.0.1:080", "a" * 64]),
+    path=st.text(alphabet="aZ0/.~_-%;(?=+ ", max_size=12),
+)
+def test_the_key_of_a_plain_address_is_its_canonical_form(host, path):
+    url = f"http://{host}/{path}"
+    try:
+        canonical = canonicalize_url(without_tracking(url))
+    except ValueError:
+        return
+    assert url_key(url) == canonical
+
+
+def test_line_ends_in_an_address_make_no_other_key():
+    assert url_key("https://a.example/news/\n\t1") == url_key("https://a.example/news/1")
 
 
 @pytest.mark.parametrize(
