@@ -54,10 +54,12 @@ _CONSENT_WORD = re.compile(
 _LEFT_OUT = frozenset({"script", "style", "noscript", "template", "head", "svg"})
 _INLINE = frozenset({"a", "abbr", "b", "br", "em", "font", "i", "mark", "small", "span", "strong", "sub", "sup", "u"})
 # The texts of a page, outside what is not shown, links, navigation and footers.
-_TEXTS = re.compile(
-    rb"<(script|style|noscript|template|svg|head|a|nav|footer)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>|(?P<text>[^<]+)",
-    re.IGNORECASE | re.DOTALL,
-)
+_TAG_START = re.compile(rb"<(script|style|noscript|template|svg|head|a|nav|footer)\b|<(!--)|<", re.IGNORECASE)
+# The ends of what shows no text of the page's own, of comments, and of other tags.
+_ENDS = {
+    name: re.compile(rb"</" + name + rb"\s*>", re.IGNORECASE)
+    for name in (b"script", b"style", b"noscript", b"template", b"svg", b"head", b"a", b"nav", b"footer")
+} | {b"!--": re.compile(b"-->"), b"": re.compile(b">")}
 _Identity = tuple[str | None, str | None] | None
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 # The longest known text of a wall without its list of partners has 420 words; legal notices have more.
@@ -73,7 +75,8 @@ _LEAST_WORDS = 5
 _ANSWERS_MAX = 10_000
 _ADDRESSES_MAX = 20
 # An id of the answer, which differs each time: "Ray ID 8f2c3a91d0".
-_ANSWER_ID = re.compile(r"(?=\w*\d)(?=\w*[a-z])[\w-]{8,}|https?://\S+|\S*/\S+", re.IGNORECASE)
+# A match begins only where a word does: anywhere in it, a text without spaces would take quadratic time.
+_ANSWER_ID = re.compile(r"(?<!\S)\S*/\S+|(?<!\w)(?=\w*\d)(?=\w*[a-z])[\w-]{8,}", re.IGNORECASE)
 
 
 def leads_to_wall(url: str, asked: str) -> bool:
@@ -105,12 +108,19 @@ def suspect_wall(body: bytes, url: str | None, asked: str | None) -> bool:
 
 def shows_few_words(body: bytes, most: int) -> bool:
     """Return True if a page has at most so many words outside links, as its bytes show."""
-    words = 0
-    for match in _TEXTS.finditer(body):
-        words += len((match["text"] or b"").split())
-        if words > most:
-            return False
-    return True
+    words = position = 0
+    unended: set[bytes] = (
+        set()
+    )  # no end of these follows; searched for again at each start, it would take quadratic time
+    while words <= most and (start := _TAG_START.search(body, position)):
+        words += len(body[position : start.start()].split())
+        position = start.start() + 1
+        for kind in dict.fromkeys(((start[1] or start[2] or b"").lower(), b"")):
+            if kind not in unended and (end := _ENDS[kind].search(body, start.end())):
+                position = end.end()
+                break
+            unended.add(kind)
+    return words + len(body[position:].split()) <= most
 
 
 def confirm_wall(page: Page, asked: str | None) -> str | None:

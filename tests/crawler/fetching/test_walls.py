@@ -4,7 +4,7 @@ import pytest
 
 from cleaning.parse import parse
 from crawler.fetching.response_filter import reject_page
-from crawler.fetching.walls import RepeatedAnswers
+from crawler.fetching.walls import RepeatedAnswers, shows_few_words
 from crawler.visit import Outcome
 
 ASKED = "https://news.example/politics/the-river-rose-17.html"
@@ -115,3 +115,10 @@ def test_the_same_few_words_at_two_addresses_are_a_wall():
 )
 def test_two_short_pages_are_no_wall(body):
     assert not any(answers(*[(f"https://a.example/{n}", body.format(n)) for n in (1, 2)]))
+
+
+@pytest.mark.parametrize("repeated", ["<a>", "<", "<!--", "</nav ", "\u200e\u202a", "a1", "a-"])
+def test_a_page_takes_time_in_proportion_to_its_size(repeated):
+    body = f"<!DOCTYPE html><title>x</title><body><button>ok</button><p>{repeated * 100_000}"
+    assert not any(answers(*[(f"https://a.example/{n}", body) for n in (1, 2)]))
+    assert shows_few_words(body.encode(), len(body))
