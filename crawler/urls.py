@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, urlsplit
 
@@ -12,6 +11,7 @@ from w3lib.url import canonicalize_url
 from xxhash import xxh64_hexdigest
 
 from cleaning.domains import has_public_suffix, registered_domain
+from cleaning.tracking import without_tracking
 from crawler.errors import QueryError
 
 if TYPE_CHECKING:
@@ -21,19 +21,11 @@ _MAX_CANONICAL_CHARS = 2_048
 # PostgreSQL cannot index texts above 2,704 bytes.
 _MAX_KEY_CHARS = 2_000
 _UNWANTED = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-_TRACKING_FILE = Path(__file__).with_name("tracking-parameters.txt")
-# Parameters that identify a session. On some sites `sid` is a story's number, so a short name counts only with a long
-# value of letters and digits.
-_SESSION = re.compile(
-    r"jsessionid|phpsessid|aspsessionid\w*|asp\.net_sessionid|cftoken|sessionid|session_id", re.IGNORECASE
-)
-_SHORT_SESSION = re.compile(r"(?:sid|sess|zenid|oscsid)=(?=\w*\d)(?=\w*[a-z])\w{16,}", re.IGNORECASE)
 # What `canonicalize_url` returns as it is, after 40 microseconds. Nearly all addresses of sitemaps are like that.
 _CANONICAL = re.compile(
     r"https?://[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})*(?::[1-9][0-9]{0,3})?(?:/(?!\.)[A-Za-z0-9._~-]*)+"
 )
 _SPELLING = re.compile(r"https?://(?:www\.)?", re.IGNORECASE)
-_SESSION_IN_PATH = re.compile(r";jsessionid=[^/?#;]*|(?<=/)\([SF]\(\w{20,}\)\)/", re.IGNORECASE)
 
 
 # Top-level domain `invalid` never exists (RFC 2606). The demo's site is at an http address below it.
@@ -166,39 +158,6 @@ def page_address(url: str, canonical: str | None = None) -> str:
     """
     is_own = canonical is not None and _is_credible(canonical, url) and url_key(canonical) == url_key(url)
     return without_fragment(plain_url(canonical if canonical is not None and is_own else url))
-
-
-@cache
-def _tracking_names() -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the names of the parameters that only track readers, and the beginnings of further names."""
-    lines = _TRACKING_FILE.read_text("utf-8").splitlines()
-    names = {line for line in lines if line and not line.startswith("#")}
-    prefixes = {name for name in names if name.endswith("*")}
-    return frozenset(names - prefixes), tuple(prefix[:-1] for prefix in sorted(prefixes))
-
-
-def _is_tracking_parameter(parameter: str) -> bool:
-    """Return True for a query parameter (`name=value`) that only tracks readers or identifies a session."""
-    name = parameter.partition("=")[0]
-    small = name.lower()
-    names, prefixes = _tracking_names()
-    return (
-        name in names
-        or small in names
-        or small.startswith(prefixes)
-        or _SESSION.fullmatch(name) is not None
-        or _SHORT_SESSION.fullmatch(parameter) is not None
-    )
-
-
-def without_tracking(url: str) -> str:
-    """Return the URL without session ids and tracking parameters; a URL without any is returned unchanged."""
-    address, mark, fragment = _SESSION_IN_PATH.sub("", url).partition("#")
-    path, _, query = address.partition("?")
-    kept = [parameter for parameter in query.split("&") if not _is_tracking_parameter(parameter)]
-    if len(kept) < query.count("&") + 1:
-        address = f"{path}?{'&'.join(kept)}" if kept else path
-    return f"{address}{mark}{fragment}"
 
 
 def _is_credible(canonical: str, url: str) -> bool:

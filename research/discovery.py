@@ -40,8 +40,8 @@ from rich.console import Console
 from rich.table import Table
 
 from cleaning import clean, parse
+from cleaning.tracking import without_tracking
 from crawler.discovery.article_detection import is_article
-from crawler.urls import without_tracking
 from spiders.link_history import LinkHistory
 from spiders.links import article_links
 from spiders.pagination import next_page

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 from lxml import etree
 
-from crawler.urls import has_own_fragment, site_of, without_fragment, without_tracking
+from cleaning.tracking import without_tracking
+from crawler.urls import has_own_fragment, site_of, without_fragment
 from spiders.dates import is_calendar, iso_day, url_date
 from spiders.link_features import Anchor, article_log_odds
 

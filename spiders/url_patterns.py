@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from crawler.urls import host_of, without_tracking
+from cleaning.tracking import without_tracking
+from crawler.urls import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

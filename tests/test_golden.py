@@ -55,6 +55,15 @@ def test_kept_blocks_are_those_a_reader_wants(golden, request):
         pytest.fail(difference(golden), pytrace=False)
 
 
+@pytest.mark.parametrize(
+    "more", ["?utm_source=rss&utm_medium=feed", "?fbclid=1&sid=k3f9a0b1c2d3e4f5a6#top", ";jsessionid=0A1B2C"]
+)
+def test_what_tracks_a_reader_decides_nothing(golden, more):
+    again = clean(golden.file.with_name("page.html").read_bytes(), golden.expected["url"] + more)
+    assert again.decisions == golden.cleaned.decisions
+    assert (again.type, again.confidence) == (golden.cleaned.type, golden.cleaned.confidence)
+
+
 def test_markdown_has_the_kept_texts_below_the_headline(golden):
     text = " ".join(golden.cleaned.text.split())
     markdown_text = read_back(golden.cleaned.to_markdown(links=False))

@@ -13,6 +13,7 @@ from cleaning._native import load_compiled
 from cleaning.blocks import PageType
 from cleaning.classifier.lexicon import element_words
 from cleaning.terms import count_tokens, tokenise
+from cleaning.tracking import without_tracking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -86,6 +87,7 @@ TYPE_FAMILIES: dict[str, frozenset[str]] = {
 class PageSignals:
     """The signals of a page that the features use; missing ones are empty.
 
+    `path`, `query` (whether there is one) and `host` are of the address without tracking parameters and session ids.
     `body` is the article's text in JSON-LD, `body_words` the number of its words, at most 20,000. `summaries` are the
     sets of words of the page's descriptions.
     """
@@ -131,11 +133,12 @@ def word_runs(words: Sequence[str]) -> Iterable[tuple[str, ...]]:
 
 
 def _split_url(url: str | None) -> tuple[str, bool, str]:
+    address = without_tracking(url or "")[:_MAX_URL_CHARS]
     try:
-        parts = urlsplit((url or "")[:_MAX_URL_CHARS])
+        parts = urlsplit(address)
         return parts.path, bool(parts.query), parts.hostname or ""
     except ValueError:  # "http://[" and the like
-        return re.sub(r"[?#].*", "", url or ""), False, ""
+        return re.sub(r"[?#].*", "", address), False, ""
 
 
 PAGE_TYPES = tuple(PageType)

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from w3lib.url import canonicalize_url
 
+from cleaning.tracking import without_tracking
 from crawler.urls import (
     _MAX_KEY_CHARS,
     known_url,
@@ -12,7 +13,6 @@ from crawler.urls import (
     site_of,
     url_key,
     without_credentials,
-    without_tracking,
 )
 
 EZINE = "https://ezinearticles.com"

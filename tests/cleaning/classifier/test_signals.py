@@ -34,6 +34,12 @@ def test_url_is_split():
     assert (of_page.path, of_page.query, of_page.host) == ("/blog/a-b", True, "www.example.org")
 
 
+@pytest.mark.parametrize("more", ["?utm_source=rss&utm_medium=feed", "?fbclid=1#top", ";jsessionid=0A1B"])
+def test_tracking_and_sessions_in_an_address_are_no_signals(more):
+    plain = "https://www.example.org/blog/a-b"
+    assert signals("<p>x", plain + more) == signals("<p>x", plain)
+
+
 @pytest.mark.parametrize("url", ["http://[", "http://[::1/a?b", "", "http://exa mple/\udc80"])
 def test_malformed_urls_are_accepted(url):
     assert signals("<p>x", url).host in {"", "exa mple"}
