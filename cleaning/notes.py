@@ -24,14 +24,17 @@ _NOTE_ID = re.compile(
 )
 # `fnref1` is the place of the mark, to which the note leads back.
 _MARK_ID = re.compile(r"(?:user-content-)?(?:fnref|ftnref|footnote-?(?:ref|anchor|link)|cite_ref|ref_?note)")
-MARK = re.compile(r"[\[(]?\s*(\w{1,4}|[*†‡§]{1,3})\s*[\])]?")
+MARK = re.compile(r"[\[(]?\s*([^\W\d]{0,4}\s?\d{1,4}|[^\W\d]{1,2}|[ivxlc]{1,5}|[*†‡§]{1,3})\s*[\])]?")
 BACK_SIGNS = frozenset("↩ ↩︎ ↑ ^ ↵ ⏎ ⤴ [return] back".split())
 BACK = ""
 """What `PageNotes.marks` has for a link that leads back to the text."""
 
 _MAX_CHARS = 8  # of a mark or back link
-_SHORT_LINKS = etree.XPath(f"descendant::a[contains(@href, '#') and string-length(normalize-space()) <= {_MAX_CHARS}]")
-_NAMES = etree.XPath("descendant::*/@id | descendant::a/@name")
+_SHORT_LINKS = etree.XPath(
+    "descendant::a[contains(@href, '#') and substring-after(@href, '#') != '' and "
+    f"string-length(normalize-space()) <= {_MAX_CHARS}]"
+)
+_IDS, _NAMES = etree.XPath("descendant::*/@id"), etree.XPath("descendant::a/@name")
 _MAX_LINKS = 2_000  # of a page; the names of a page with more are the lines of a program
 _MAX_NOTE_ELEMENTS = 60
 # A page with more notes lists its sources: on the labelled pages, readers took none of such lists for main text.
@@ -55,25 +58,23 @@ def find_notes(root: HtmlElement) -> PageNotes:
 
     Without a link back, the `id` must name a footnote.
     """
-    links = [link for link in islice(_SHORT_LINKS(root), _MAX_LINKS) if "#" in link.get("href")]
-    marks: dict[HtmlElement, str] = {}
+    links = {link: "".join(link.itertext()).strip() for link in islice(_SHORT_LINKS(root), _MAX_LINKS)}
+    links = {link: text for link, text in links.items() if text in BACK_SIGNS or MARK.fullmatch(text)}
+    marks = {link: BACK for link, text in links.items() if text in BACK_SIGNS}
     notes: dict[HtmlElement, str] = {}
     if not links:
         return PageNotes(marks, notes)
-    places = {str(name): name.getparent() for name in reversed(_NAMES(root))}
+    places = {str(name): name.getparent() for name in [*_NAMES(root), *_IDS(root)]}
     for link in links:
-        name, text = link.get("href").strip().rpartition("#")[2], "".join(link.itertext()).strip()
-        note = _block_around(places[name]) if name in places else None
+        name = link.get("href").strip().rpartition("#")[2]
         if link in marks:
             continue
-        if text in BACK_SIGNS:
-            marks[link] = BACK
-        elif MARK.fullmatch(text) is None or not name:
-            continue
-        elif note is None:
+        if name not in places:
             if _is_note_id(name):
                 marks[link] = name
-        elif note.tag not in HEADING_TAGS and not _begins((text_around := _block_around(link)), link):
+            continue
+        note, text_around = _block_around(places[name]), _block_around(link)
+        if note.tag not in HEADING_TAGS and not _begins(text_around, link):
             back = _links_to(note, text_around, places)
             if back or (_is_note_id(name) and note not in (text_around, *text_around.iterancestors())):
                 marks[link] = name

@@ -14,6 +14,7 @@ from cleaning._native import load_compiled
 from cleaning.blocks import Page, ParseWarning
 from cleaning.errors import PageError, PageFault
 from cleaning.input.formats import read_mhtml, read_plain_text, refuse_binary, refuse_data
+from cleaning.input.shown import show_as_browser
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -316,6 +317,7 @@ def _build(utf_8: bytes, url: str | None, encoding: str | None, parse_warnings: 
     _close_head(root)
     if scan.has_templates and b"shadowroot" in body:
         _open_shadow_roots(root)
+    show_as_browser(root, has_templates=scan.has_templates)
     # libxml2 stops at 2,048 levels without an error; deeper content is lost.
     last = parser.error_log.last_error
     if last is not None and "Excessive depth" in last.message:

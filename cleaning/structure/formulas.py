@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 _FORMULA_CLASSES = frozenset(
     "katex katex-display MathJax MathJax_Display MathJax_SVG MathJax_CHTML mjx-chtml mwe-math-element".split()
 )
-_DISPLAY_CLASSES = frozenset(["katex-display", "MathJax_Display", "MJXc-display", "mwe-math-fallback-image-display"])
+_DISPLAY_CLASSES = frozenset(
+    "katex-display MathJax_Display MJXc-display mwe-math-fallback-image-display math-block math-display".split()
+)
+_TEX_ATTRIBUTES = ("data-tex", "data-latex", "data-math", "data-formula")
 _FORMULA_TAGS = frozenset(["math", "mjx-container", "script"])
 # A class that one of the sets below may have; "text" is in many others.
 _MAYBE = re.compile("math|mjx|tex(?!t)", re.IGNORECASE)
@@ -81,7 +84,7 @@ def holds_formula(element: HtmlElement) -> bool:
     if names is None:
         return False
     every = names.split()
-    if not _FORMULA_CLASSES.isdisjoint(every):
+    if not _FORMULA_CLASSES.isdisjoint(every) or _stated_tex(element):
         return True
     return not _TEX_TEXT_CLASSES.isdisjoint(every) and _tex_text(element) is not None
 
@@ -105,13 +108,17 @@ def formula_of(element: HtmlElement) -> Formula | None:
             return _formula("".join(annotation.itertext()), display)
     math = element if element.tag == "math" else next(element.iter("math"), None)
     stated = None if math is None else math.get("alttext")
-    stated = stated or element.get("data-tex") or element.get("data-latex")
+    stated = stated or _stated_tex(element)
     if stated:
         return _formula(stated, display)
     if math is not None:
         return _formula(_mathml_to_tex(math), display)
     image = next(element.iter("img"), None)
     return _tex_text(element) if image is None else formula_of_image(image)
+
+
+def _stated_tex(element: HtmlElement) -> str | None:
+    return next(filter(None, map(element.get, _TEX_ATTRIBUTES)), None)
 
 
 def _tex_text(element: HtmlElement) -> Formula | None:
