@@ -8,8 +8,7 @@ and signals only ever see its own items.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -17,18 +16,17 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
 
-from cleaning.blocks import Metadata, PageType
+from cleaning.blocks import PageType
 from crawler.config import Config, compile_patterns, config_of
 from crawler.context import context_of
 from crawler.errors import ConfigError, StoreError
-from crawler.fetching.directives import Directive, DirectiveReader, reject_unwanted
-from crawler.fetching.redirects import moved_from
+from crawler.fetching.directives import DirectiveReader
 from crawler.fetching.reservations import Reservations
 from crawler.fetching.response_filter import Rejection, filter_response, reject_status
-from crawler.monitoring.exit_status import NOARCHIVE_STAT, FinishReason
-from crawler.page import get_header
+from crawler.monitoring.exit_status import FinishReason
+from crawler.page import begin_visit, end_visit, fetched_page
 from crawler.processing import CleanStep, FingerprintStep, StoreStep
-from crawler.visit import LEFT_ALONE_OUTCOMES, MISSING_OUTCOMES, CleanedPage, FetchedPage, Outcome, Visit
+from crawler.visit import LEFT_ALONE_OUTCOMES, MISSING_OUTCOMES, CleanedPage, Outcome, Visit
 
 if TYPE_CHECKING:
     import re
@@ -116,8 +114,7 @@ class CleaningMiddleware:
         url_matches = self._rule.takes_url(response.url)
         if not (url_matches or self._rule.types):
             return
-        visit = replace(self._visit(response), moved_from=moved_from(request))
-        visit = await self._obey(visit, response)
+        visit = await self._visit(response, request)
         is_page = visit.page is not None
         if not (url_matches or is_page or visit.outcome in MISSING_OUTCOMES | LEFT_ALONE_OUTCOMES):
             return
@@ -131,20 +128,6 @@ class CleaningMiddleware:
         self._clean.count(visit)
         await self._store.store(self._fingerprint.fingerprint(visit))
 
-    async def _obey(self, visit: Visit, response: Response) -> Visit:
-        """Return a visit as the directives of the page's publisher leave it."""
-        if not isinstance(visit.page, FetchedPage):
-            return visit
-        if self._reservations is not None:
-            await self._reservations.load(response.url)
-        directives = self._directives.read(response, visit.page.source)
-        if rejection := reject_unwanted(directives):
-            return replace(visit, page=None, outcome=rejection.outcome, error=rejection.detail)
-        if Directive.NOARCHIVE not in directives:
-            return visit
-        self._crawler.stats.inc_value(NOARCHIVE_STAT)
-        return replace(visit, page=replace(visit.page, noarchive=True))
-
     def _is_of_wanted_type(self, visit: Visit) -> bool:
         return isinstance(visit.page, CleanedPage) and self._rule.takes_type(visit.page.cleaned)
 
@@ -154,18 +137,15 @@ class CleaningMiddleware:
             self._crawler.stats.inc_value(f"visit/{visit.outcome}", -1)
             self._crawler.stats.inc_value("clean/other_type")
 
-    def _visit(self, response: Response) -> Visit:
-        page_or_rejection = reject_status(response.status, response.body) or filter_response(response, self._config)
-        etag = get_header(response, "ETag")
-        last_modified = get_header(response, "Last-Modified")
-        visit = Visit(
-            response.url, datetime.now(UTC), Outcome.PAGE, response.status, etag=etag, last_modified=last_modified
-        )
-        if isinstance(page_or_rejection, Rejection):
-            return replace(visit, outcome=page_or_rejection.outcome, error=page_or_rejection.detail)
-        return replace(
-            visit, page=FetchedPage(response.url, response.body, page_or_rejection, Metadata(), etag, last_modified)
-        )
+    async def _visit(self, response: Response, request: Request) -> Visit:
+        """Return the visit of a response with its page as its publisher wants it left, or why it has none."""
+        visit = begin_visit(response, request)
+        result = reject_status(response.status, response.body) or filter_response(response, self._config)
+        if isinstance(result, Rejection):
+            return end_visit(visit, result)
+        if self._reservations is not None:
+            await self._reservations.load(response.url)
+        return end_visit(visit, self._directives.obey(fetched_page(response, result), response))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -24,7 +24,7 @@ from crawler.context import context_of
 from crawler.errors import TimeLimitError
 from crawler.fetching import revalidation
 from crawler.fetching.directives import Directive, DirectiveReader, reject_unwanted
-from crawler.fetching.redirects import moved_from, redirect_chain
+from crawler.fetching.redirects import redirect_chain
 from crawler.fetching.response_filter import (
     RENDERED_FLAG,
     PageResponse,
@@ -36,8 +36,8 @@ from crawler.fetching.response_filter import (
 from crawler.fetching.throttling import PauseRequest, RefusalBackoff
 from crawler.fetching.walls import RepeatedAnswers, shows_few_words
 from crawler.frontier.serialize import START_NUMBER
-from crawler.monitoring.exit_status import FAILED_ITEMS_STAT, NOARCHIVE_STAT, NOFOLLOW_STAT
-from crawler.page import get_header
+from crawler.monitoring.exit_status import FAILED_ITEMS_STAT, NOFOLLOW_STAT
+from crawler.page import begin_visit, end_visit
 from crawler.time_limit import time_limit
 from crawler.urls import host_of
 from crawler.visit import (
@@ -142,20 +142,14 @@ def _is_filtered(response: Response) -> bool:
     return isinstance(response, PageResponse) and RENDERED_FLAG not in response.flags
 
 
-@dataclass(frozen=True, slots=True)
-class _YieldedPage:
-    """A page, or if its publisher asks that it be left alone, its address and the rejection."""
-
-    url: str
-    page: FetchedPage | None
-    rejection: Rejection | None = None
-
-
 @dataclass(slots=True)
 class _CallbackOutput:
-    """The output of a callback: pages, requests for the frontier, and the numbers of all requests and items."""
+    """The output of a callback: its pages, or why they must be left alone, by their URLs; requests for the frontier.
 
-    pages: list[_YieldedPage] = field(default_factory=list)
+    `children` and `items` count all requests and items.
+    """
+
+    pages: list[tuple[str, FetchedPage | Rejection]] = field(default_factory=list)
     requests: list[RequestRecord] = field(default_factory=list)
     children: int = 0
     items: int = 0
@@ -226,7 +220,7 @@ class VisitMiddleware:
         try:
             async for output in result:
                 if isinstance(output, FetchedPage):
-                    collected.pages.append(self._obey(output, response))
+                    collected.pages.append((output.url, self._directives.obey(output, response)))
                     continue
                 if isinstance(output, Request):
                     if self._is_forbidden(output, response, collected):
@@ -264,16 +258,6 @@ class VisitMiddleware:
     def _find_lease(self, response: Response) -> LeasedRequest | None:
         frontier = self._frontier
         return frontier.find_lease(response.request) if frontier and response.request else None
-
-    def _obey(self, page: FetchedPage, response: Response) -> _YieldedPage:
-        """Return a page as the directives of its publisher leave it."""
-        directives = self._directives.read(response, page.source)
-        if rejection := reject_unwanted(directives):
-            return _YieldedPage(page.url, None, rejection)
-        if Directive.NOARCHIVE not in directives:
-            return _YieldedPage(page.url, page)
-        self._crawler.stats.inc_value(NOARCHIVE_STAT)
-        return _YieldedPage(page.url, replace(page, noarchive=True))
 
     def _is_forbidden(self, request: Request, response: Response, collected: _CallbackOutput) -> bool:
         """Return True for a link of a page that says nofollow. A request for the page itself is not a link.
@@ -383,38 +367,23 @@ class VisitMiddleware:
 
 def _make_visits(response: Response, collected: _CallbackOutput, rejection: Rejection | None) -> list[Visit]:
     """Return one visit per page, or one without a page. The first has the children, the last the error."""
-    without_page = rejection.outcome if rejection else Outcome.SECTION
-    chain = redirect_chain(response.request) if response.request and without_page is Outcome.WALL else []
-    common = Visit(
-        url=next(iter(chain), response.url),  # the page that a wall hides is not at the address of the wall
-        at=_visit_time(response.request),
-        outcome=Outcome.PAGE if collected.pages else without_page,
-        status=response.status,
-        items=collected.items,
-        error=rejection.detail if rejection else None,
-        etag=get_header(response, "ETag"),
-        last_modified=get_header(response, "Last-Modified"),
-        moved_from=() if chain else moved_from(response.request),
-        record_id=None if response.request is None else response.request.meta.get(RECORD_ID_KEY),
-    )
-    visits = [_page_visit(common, yielded) for yielded in collected.pages] or [common]
+    meta = response.request.meta if response.request else {}
+    common = replace(begin_visit(response, response.request), items=collected.items, record_id=meta.get(RECORD_ID_KEY))
+    if captured := meta.get(VISIT_TIME_KEY):
+        common = replace(common, at=datetime.fromisoformat(captured))
+    if rejection:
+        common = end_visit(common, rejection)
+    chain = redirect_chain(response.request) if response.request and common.outcome is Outcome.WALL else []
+    if chain:  # the page that a wall hides is not at the address of the wall
+        common = replace(common, url=next(iter(chain)), moved_from=())
+    visits = [
+        end_visit(common if url == common.url else replace(common, url=url, moved_from=()), page)
+        for url, page in collected.pages
+    ] or [common]
     visits[0] = replace(visits[0], children=collected.children)
     if collected.error is not None:
         visits[-1] = replace(visits[-1], outcome=collected.failure, error=collected.error)
     return visits
-
-
-def _visit_time(request: Request | None) -> datetime:
-    captured = None if request is None else request.meta.get(VISIT_TIME_KEY)
-    return datetime.now(UTC) if captured is None else datetime.fromisoformat(captured)
-
-
-def _page_visit(common: Visit, yielded: _YieldedPage) -> Visit:
-    visit = replace(common, url=yielded.url, page=yielded.page)
-    if yielded.url != common.url:
-        visit = replace(visit, moved_from=())
-    rejection = yielded.rejection
-    return replace(visit, outcome=rejection.outcome, error=rejection.detail) if rejection else visit
 
 
 def _add_request(visits: list[Visit], leased: LeasedRequest, children: list[RequestRecord]) -> Iterator[Visit]:

@@ -1,10 +1,10 @@
-"""The value that a spider's callback yields for a content page, and the item that feeds get for it."""
+"""The value that a spider's callback yields for a content page, its visit, and the item that feeds get for it."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from itemadapter.adapter import DictAdapter
@@ -16,15 +16,25 @@ from cleaning import METHODS, clean
 from cleaning.blocks import Metadata, kept_decisions
 from cleaning.parse import NOT_XML, parse
 from crawler.context import context_of
-from crawler.fetching.response_filter import PageResponse, content_type
+from crawler.fetching.redirects import moved_from
+from crawler.fetching.response_filter import PageResponse, Rejection, content_type
 from crawler.storage.page_columns import PAGE_COLUMN_NAMES, describe
 from crawler.urls import known_url
-from crawler.visit import METHOD_META_KEY, SECTION_META_KEY, CleanedPage, FetchedPage, ProcessedPage, UnparsedPage
+from crawler.visit import (
+    METHOD_META_KEY,
+    SECTION_META_KEY,
+    CleanedPage,
+    FetchedPage,
+    Outcome,
+    ProcessedPage,
+    UnparsedPage,
+    Visit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import datetime
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -34,7 +44,6 @@ if TYPE_CHECKING:
     from crawler.config import Config
     from crawler.storage.page_columns import Value
     from crawler.storage.queries import StoredItem
-    from crawler.visit import Visit
 
 
 def page(
@@ -55,16 +64,38 @@ def page(
     """
     day = published.isoformat()[:10] if isinstance(published, date) else published
     meta = response.request.meta if response.request else {}
-    return FetchedPage(
-        url=response.url,
-        body=response.body,
-        source=_read_response(response),
+    return replace(
+        fetched_page(response, _read_response(response)),
         stated=Metadata(title=title, authors=(author,) if author else (), published=day, section=section),
-        etag=get_header(response, "ETag"),
-        last_modified=get_header(response, "Last-Modified"),
         method=meta.get(METHOD_META_KEY),
         listed_in=meta.get(SECTION_META_KEY),
     )
+
+
+def fetched_page(response: Response, source: Page | UnparsedPage) -> FetchedPage:
+    """Return a page of which no spider states anything."""
+    etag, last_modified = get_header(response, "ETag"), get_header(response, "Last-Modified")
+    return FetchedPage(response.url, response.body, source, Metadata(), etag, last_modified)
+
+
+def begin_visit(response: Response, request: Request | None) -> Visit:
+    """Return the visit of a response whose end is not known yet."""
+    return Visit(
+        response.url,
+        datetime.now(UTC),
+        Outcome.SECTION,
+        response.status,
+        etag=get_header(response, "ETag"),
+        last_modified=get_header(response, "Last-Modified"),
+        moved_from=moved_from(request),
+    )
+
+
+def end_visit(visit: Visit, result: FetchedPage | Rejection) -> Visit:
+    """Return the visit with its page, or with the reason why it has none."""
+    if isinstance(result, Rejection):
+        return replace(visit, outcome=result.outcome, error=result.detail)
+    return replace(visit, outcome=Outcome.PAGE, page=result)
 
 
 def cleaned_page(response: Response, crawler: Crawler) -> CleanPage | None:

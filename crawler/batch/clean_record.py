@@ -21,13 +21,13 @@ from scrapy.settings import BaseSettings
 from xxhash import xxh3_128_intdigest
 
 from cleaning import PageError, clean
-from cleaning.blocks import Metadata, kept_decisions
+from cleaning.blocks import kept_decisions
 from cleaning.teaching import load_site_model
 from crawler.config import Config
 from crawler.fetching.compression import DamagedBodyError, unpack_body
 from crawler.fetching.directives import Directive, DirectiveReader, crawler_names, reject_unwanted
 from crawler.fetching.response_filter import Rejection, read_page, reject_status
-from crawler.page import get_header
+from crawler.page import fetched_page, get_header
 from crawler.storage.page_columns import normalised
 from crawler.storage.pages import describe_page, page_names
 from crawler.storage.tables import signed
@@ -190,10 +190,8 @@ class RecordCleaner:
         stated = self._directives.read_stated(response, tree)
         if rejection := reject_unwanted(self._directives.obeyed(stated)):
             return rejection
-        etag = get_header(response, "ETag")
-        last_modified = get_header(response, "Last-Modified")
         opt_outs = ",".join(directive.value for directive in Directive if directive in stated)
-        return FetchedPage(response.url, response.body, tree, Metadata(), etag, last_modified), opt_outs or None
+        return fetched_page(response, tree), opt_outs or None
 
     def _process(self, fetched: FetchedPage, opt_outs: str | None) -> CleanedRecord:
         config = self._config

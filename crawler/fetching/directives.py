@@ -11,6 +11,7 @@ such as `nosnippet` and `noimageai`, concern search results and images: a crawl 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 from crawler.config import Config, config_of
 from crawler.context import context_of
 from crawler.fetching.response_filter import PageResponse, Rejection
+from crawler.monitoring.exit_status import NOARCHIVE_STAT
 from crawler.visit import Outcome, UnparsedPage
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from cleaning.blocks import Page
     from crawler.fetching.reservations import Reservations
+    from crawler.visit import FetchedPage
 
 
 class Directive(StrEnum):
@@ -129,6 +132,17 @@ class DirectiveReader:
         if reservation is not None:
             places[Directive.TDM_RESERVATION] = reservation
         return places
+
+    def obey(self, page: FetchedPage, response: Response) -> FetchedPage | Rejection:
+        """Return a page as its publisher wants it left, counted if its HTML must not be kept; or its rejection."""
+        directives = self.read(response, page.source)
+        if rejection := reject_unwanted(directives):
+            return rejection
+        if Directive.NOARCHIVE not in directives:
+            return page
+        if self._crawler is not None:
+            self._crawler.stats.inc_value(NOARCHIVE_STAT)
+        return replace(page, noarchive=True)
 
     def _find_reservation(self, response: Response, elements: Iterable[tuple[str, str, str]]) -> str | None:
         """Return where the rights for text and data mining are reserved, None if they are not."""

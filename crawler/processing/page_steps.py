@@ -200,11 +200,8 @@ class CleanStep:
     def _clean_here(self, page: FetchedPage, tree: Page, method: str, site_model: str | None) -> CleanedPage:
         """Return the cleaned page. Raises TimeLimitError, and PageError as `clean` does."""
         with time_limit(self._seconds):
-            return self._clean_tree(page, tree, method, site_model)
-
-    def _clean_tree(self, page: FetchedPage, tree: Page, method: str, site_model: str | None) -> CleanedPage:
-        cleaned = clean(tree, method=method, site_model=load_site_model(site_model), **self._options).described()
-        return CleanedPage(page, cleaned, structure=PageStructure.of(cleaned) if self._wants_structure else None)
+            cleaned = clean(tree, method=method, site_model=load_site_model(site_model), **self._options).described()
+            return CleanedPage(page, cleaned, structure=PageStructure.of(cleaned) if self._wants_structure else None)
 
     def _fail(self, visit: Visit, outcome: Outcome, error: str) -> Visit:
         """Return the visit without its page. It was counted as a page, unless its callback failed after the page."""
