@@ -143,7 +143,7 @@ class ListingSpider(ArgumentSpider):
         if number == 1 and not links:
             logger.warning(
                 "No link of %s seems to lead to an article; with the spider 'section', name them: -a allow=PATTERN; "
-                "the pages of a manual are in its sitemap: docs/portals.md, Manuals",
+                "the pages of a manual are in its sitemap: docs/crawl.md, Manuals",
                 response.url,
             )
         section = self.section_name(_first_page(response))

@@ -1,4 +1,4 @@
-"""News sites by name: `scrapy crawl news -a site=thehindu,bbc`; docs/portals.md describes the table."""
+"""News sites by name: `scrapy crawl news -a site=thehindu,bbc`; docs/crawl.md describes the table."""
 
 from __future__ import annotations
 

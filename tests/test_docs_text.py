@@ -3,7 +3,6 @@
 import ast
 import doctest
 import re
-from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -15,13 +14,12 @@ from news_pages import LANGUAGES
 from sqlalchemy import inspect, text
 
 from cleaning import METHODS, Reason, clean
-from crawler.discovery.portals import PORTAL_COLUMNS, read_portals
+from crawler.discovery.portals import PORTAL_COLUMNS
 from crawler.errors import ConfigError
 from crawler.page import PageItem
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
 from crawler.visit import Outcome
-from spiders.news import NewsSpider
 
 ROOT = Path(__file__).parents[1]
 LINKED = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "cleaning/README.md"))]
@@ -152,21 +150,11 @@ def test_crawling_tells_of_every_outcome():
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(Outcome)
 
 
-def test_portals_md_describes_the_columns_the_arguments_and_the_number_of_sites():
-    page = (ROOT / "docs" / "portals.md").read_text("utf-8")
-    told = page.split("## The table\n")[1].partition("\n## ")[0]
-    assert dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", told, re.MULTILINE)) == {
+def test_the_columns_of_the_table_of_sites_are_those_of_the_code():
+    section = CRAWL.split("### The table of sites\n")[1].partition("\n### ")[0]
+    assert dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", section, re.MULTILINE)) == {
         name: column.metadata["help"] for name, column in PORTAL_COLUMNS.items()
     }
-    arguments = page.split("## Arguments\n")[1].partition("\n## ")[0]
-    names = {
-        name for row in re.findall(r"^\| (`.+?) \|", arguments, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
-    }
-    assert names == {argument.name for argument in fields(NewsSpider.Arguments)}
-    table = read_portals()
-    bare = sum(not (portal.sections or portal.articles) for portal in table.values())
-    assert f"The table has {len(table)} sites" in page
-    assert f"For {bare} of them no page was saved" in page
 
 
 def test_every_query_runs(engine):
@@ -224,7 +212,7 @@ def test_a_message_stands_in_the_source(message):
 
 
 def test_the_fields_of_feeds_are_documented():
-    table = CRAWL.partition("## Feeds")[2].partition("\n- ")[0]
+    table = CRAWL.partition("## Feeds")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
     assert re.findall(r"`(\w+)`", " ".join(rows)) == list(PageItem.fields)
 

@@ -17,7 +17,7 @@ DETECTION_METHOD = "default"
 """The cleaning method whose pages can be judged. Some of the other methods keep little of whole articles."""
 
 # Set on 162 articles and 24 section pages of news portals, and on 225 articles and 94 listings of wcxb-dev. Higher
-# values lose more short articles than they exclude listings with summaries; docs/discovery.md has the figures.
+# values lose more short articles than they exclude listings with summaries (research/discovery.py --outcomes).
 _LONG_WORDS_MIN = 100
 _LONG_SHARE_MIN = 0.3
 _LISTING_CONFIDENCE_MIN = 0.5

@@ -102,7 +102,7 @@ _PROCESSING_FAILURES = (Outcome.CLEANING_FAILED, Outcome.CLEANING_TIMEOUT, Outco
 # What to do about a crawl without pages, by the outcome of most of its visits.
 _REMEDIES: Mapping[Outcome, str] = {
     Outcome.SECTION: "no link seemed to lead to an article; with the spider section, -a allow=PATTERN says which do; "
-    "the pages of a manual are in its sitemap: docs/portals.md, Manuals",
+    "the pages of a manual are in its sitemap: docs/crawl.md, Manuals",
     Outcome.NOT_HTML: "the addresses lead to files that are not web pages",
     Outcome.NOT_FOUND: "the site says that there is nothing at these addresses; open one in a browser",
     Outcome.HTTP_ERROR: "the site answered with errors; try again later",

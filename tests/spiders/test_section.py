@@ -120,4 +120,4 @@ def test_the_root_of_a_manual_is_a_page_and_the_log_says_what_finds_the_others(c
     site, _ = serve({"/en/": answer(f"<title>Manual</title><ul>{menu}</ul><main><h1>Manual</h1>{PROSE * 12}</main>")})
     crawled = crawl("section", {"url": f"{site}/en/"})
     assert crawled.outcomes() == {"/en/": "page"}
-    assert "the pages of a manual are in its sitemap: docs/portals.md, Manuals" in crawled.log
+    assert "the pages of a manual are in its sitemap: docs/crawl.md, Manuals" in crawled.log

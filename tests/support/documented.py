@@ -118,7 +118,7 @@ def prepare(folder):
     rows = [f"{number}.html\t{url}" for number, url in enumerate(pages())]
     (saved / "index.tsv").write_text("\n".join(["file\turl", *rows]) + "\n", "utf-8")
     (folder / "saved").symlink_to("saved-pages")
-    (folder / "portals.toml").write_text(next(block.text for block in blocks("toml", "portals.md")), "utf-8")
+    (folder / "portals.toml").write_text(next(block.text for block in blocks("toml", "crawl.md")), "utf-8")
     (folder / "page.html").write_text(LANGUAGES["english"].page, "utf-8")
     (folder / "archives").mkdir()
     write_warc(folder / "archives" / "2025.warc.gz", list(pages().items())[:3])

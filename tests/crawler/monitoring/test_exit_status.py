@@ -120,7 +120,7 @@ HTTP = "http://a.example/: Connection was refused by other side"
 @pytest.mark.parametrize(
     ("visits", "failure", "says"),
     [
-        ({"section": 1}, None, "docs/portals.md, Manuals"),
+        ({"section": 1}, None, "docs/crawl.md, Manuals"),
         ({"section": 1, "not_found": 3}, None, "open one in a browser"),
         ({"download_failed": 1}, TLS, f"{TLS}; if the site has no https, ask for it by http://"),
         ({"download_failed": 1}, UNKNOWN, UNKNOWN),
@@ -133,7 +133,7 @@ HTTP = "http://a.example/: Connection was refused by other side"
             None,
             "-s OBEY_TDM_RESERVATION=false stores the pages, if you have the right to",
         ),
-        ({"page": 0, "section": 2, "forbidden": 2}, None, "docs/portals.md, Manuals"),
+        ({"page": 0, "section": 2, "forbidden": 2}, None, "docs/crawl.md, Manuals"),
     ],
 )
 def test_a_crawl_without_a_page_says_what_to_do(visits, failure, says):
