@@ -2,11 +2,16 @@
 
 A page has a clock of its own. An article changes less and less, so the clock of an article slows down as it ages; the
 clock of any other page runs evenly. Measured by that clock, a page's changes are spread evenly, so one estimator serves
-all kinds of pages. Times are in days unless a name says otherwise; docs/schedule.md has the formulas.
+all kinds of pages. Times are in days unless a name says otherwise.
 
 Visits only show whether a page changed since the visit before. Several changes between two visits look like one, so
 changes divided by days is too low for a page that is visited rarely. Cho and Garcia-Molina (Estimating Frequency of
 Change, 2003) give the likelihood of a rate; here it has a Gamma prior, and every interval counts with the mean length.
+
+Freshness is greatest if each page with rate r is visited as soon as (1 - (1 + x) exp(-x)) / r, x = r * days since its
+visit, reaches a price that is the same for all (Cho and Garcia-Molina, Effective Page Refresh Policies for Web
+Crawlers, 2003; Olston and Pandey, Recrawl Scheduling Based on Information Longevity, 2008). r is not known, so the mean
+over its distribution counts.
 """
 
 from __future__ import annotations
