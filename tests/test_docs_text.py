@@ -165,10 +165,6 @@ def test_every_query_runs(engine):
             connection.execute(text(query.text.rstrip().rstrip(";"))).fetchall()
 
 
-def test_the_other_kind_of_database_has_a_query_of_its_own():
-    assert len(blocks("sql sqlite")) == len(blocks("sql postgresql")) == 2
-
-
 def test_the_views_have_the_columns_of_the_tables_in_the_page(engine):
     for view in ("informative_block", "page_text"):
         section = DATABASE.split(f"### `{view}`\n")[1].partition("\n#")[0]

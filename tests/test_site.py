@@ -59,7 +59,7 @@ def test_nothing_of_the_site_is_loaded_from_elsewhere(site):
 def test_the_search_finds_settings_commands_and_functions(site):
     folder, _ = site
     entries = json.loads((folder / "search" / "search_index.json").read_text("utf-8"))["docs"]
-    assert {"tutorial.html", "commands.html#scrapy-serve", "schema.html#sighting"} <= {
+    assert {"tutorial.html", "commands.html#scrapy-serve", "database.html#duplicates"} <= {
         entry["location"] for entry in entries
     }
     (clean,) = [entry for entry in entries if entry["location"] == "api.html#cleaning.clean.clean"]

@@ -80,7 +80,7 @@ class FingerprintMatches:
 
     A query is not compared with every candidate if it has more than CANDIDATES_MAX. Of 33,816 blocks of saved pages,
     none has more than 6. Many texts of one template have more, and texts that are made for it do
-    (docs/near-duplicates.md).
+    (docs/database.md).
     """
 
     matches: tuple[FingerprintMatch, ...] = ()

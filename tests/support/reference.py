@@ -1,26 +1,20 @@
-"""The reference pages of commands and of the schema, and the lists of columns, made from what the program declares.
+"""The reference page of commands, and the lists of columns, made from what the program declares.
 
     python tests/support/reference.py
 
-This writes docs/commands.md and docs/schema.md, and in other pages the columns of pages and exports. docs/settings.md
-is written by `python -m crawler.config`.
+This writes docs/commands.md, and in other pages the columns of pages and exports. docs/settings.md is written by
+`python -m crawler.config`.
 """
 
 import argparse
 import re
-import tempfile
 from pathlib import Path
 
 from documented import command_of
-from sqlalchemy import inspect
-from sqlalchemy.dialects import postgresql, sqlite
 
 from crawler.commands import lazy
 from crawler.reading.exports.rows import EXPORT_COLUMNS
-from crawler.storage.database import opened_engine
 from crawler.storage.page_columns import PAGE_COLUMN_NAMES, PAGE_COLUMNS
-from crawler.storage.schema import prepare_schema
-from crawler.storage.tables import ONLY_ON, metadata
 
 ROOT = Path(__file__).parents[2]
 WRITER = "<!-- `python tests/support/reference.py` writes this page. Do not edit it by hand. -->"
@@ -32,16 +26,6 @@ A command with `--help` prints what stands here. Every command also takes Scrapy
 [setting](settings.md), `-L LEVEL` the log level, and `--nolog` and `--logfile FILE` say where the log goes. Values in
 capital letters are yours to fill in.
 """
-SCHEMA_HEAD = f"""# Schema
-
-{WRITER}
-
-These are the views and tables of a database, with their columns. [The page on databases](database.md) says what they
-are for, and has queries. Programs should read the views: the tables may change with any version of the schema. Where
-the databases name a type differently, SQLite's name comes first.
-"""
-DIALECTS = {"SQLite": sqlite.dialect(), "PostgreSQL": postgresql.dialect()}
-COLUMNS = ["", "| column | type | |", "| --- | --- | --- |"]
 
 
 def commands_page():
@@ -93,54 +77,6 @@ def escape(text):
     return re.sub(r"([|<>*_\[\]])", r"\\\1", " ".join(text.split()))
 
 
-def schema_page():
-    """Return docs/schema.md."""
-    tables = [table_section(table) for table in sorted(metadata.tables.values(), key=lambda table: table.name)]
-    return "\n".join([SCHEMA_HEAD, "## Views\n", *view_sections(), "## Tables\n", *tables])
-
-
-def view_sections():
-    with tempfile.TemporaryDirectory() as folder, opened_engine(f"sqlite:///{folder}/blocks.db") as engine:
-        prepare_schema(engine)
-        known = inspect(engine)
-        for name in sorted(known.get_view_names()):
-            columns = ", ".join(f"`{column['name']}`" for column in known.get_columns(name))
-            yield f"### `{name}`\n\n{columns}\n"
-
-
-def table_section(table):
-    rows = [f"| `{column.name}` | {shown_type(column)} | {notes_of(column)} |" for column in table.columns]
-    indexes = [shown_index(index) for index in sorted(table.indexes, key=lambda index: index.name)]
-    listed = ["", "Indexes:", "", *indexes] if indexes else []
-    return "\n".join([f"### `{table.name}`", only_on(table), *COLUMNS, *rows, *listed, ""]).replace("\n\n\n", "\n\n")
-
-
-def shown_type(column):
-    named = dict.fromkeys(column.type.compile(dialect) for dialect in DIALECTS.values())
-    return ", ".join(f"`{name}`" for name in named)
-
-
-def notes_of(column):
-    notes = ["primary key"] if column.primary_key else [] if column.nullable else ["required"]
-    notes += [f"the `{key.column.name}` of `{key.column.table.name}`" for key in column.foreign_keys]
-    notes += ["unique"] if column.unique else []
-    notes += [only_on(column)] if column.info else []
-    return ", ".join(filter(None, notes))
-
-
-def only_on(item):
-    kind = item.info.get(ONLY_ON)
-    names = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
-    return f"on {names[kind]} only" if kind else ""
-
-
-def shown_index(index):
-    columns = ", ".join(f"`{part.name if hasattr(part, 'name') else part}`" for part in index.expressions)
-    where = index.dialect_options["sqlite"].get("where")
-    notes = ["unique" * index.unique, "" if where is None else f"where `{where}`", only_on(index)]
-    return f"- `{index.name}`: {', '.join(filter(None, [columns, *notes]))}"
-
-
 def crawl_page():
     """Return docs/crawl.md with the columns of pages among the fields of feeds."""
     rows = [f"| `{column.name}` | {column.meaning} |" for column in PAGE_COLUMNS]
@@ -178,7 +114,6 @@ def read_page(name):
 
 PAGES = {
     "commands.md": commands_page,
-    "schema.md": schema_page,
     "crawl.md": crawl_page,
     "database.md": database_page,
     "export.md": export_page,
