@@ -24,12 +24,12 @@ from crawler.visit import Outcome
 ROOT = Path(__file__).parents[1]
 LINKED = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "cleaning/README.md"))]
 SHOWN = {"ini", "message", "python", "sh", "shell", "sql", "sql postgresql", "sql sqlite", "text", "toml"}
-# Pages whose pieces of Python are run by tests of their own.
+# Chapters whose pieces of Python are run by tests of their own.
 PYTHON_ELSEWHERE = {
-    "adapters.md": "cleaning/adapters/test_tables.py",
-    "any-project.md": "test_wheel.py",
-    "export.md": "examples/test_export.py",
-    "mining.md": "crawler/mining/test_classification.py",
+    ("export.md", "Export"): "examples/test_export.py",
+    ("export.md", "Mine"): "crawler/mining/test_classification.py",
+    ("extend.md", "In any Scrapy project"): "test_wheel.py",
+    ("extend.md", "In another pipeline"): "cleaning/adapters/test_tables.py",
 }
 OF_EXTRAS = ("cleaning.adapters.datatrove", "crawler.batch.job")
 SCRIPTS = {"export.md": "examples/test_export.py"}
@@ -104,7 +104,7 @@ def test_each_block_says_what_it_holds_and_a_script_has_its_test():
     [
         pytest.param(block, marks=pytest.mark.slow if "run_batch" in block.text else ())
         for block in blocks("python")
-        if block.page not in PYTHON_ELSEWHERE
+        if (block.page, block.chapter) not in PYTHON_ELSEWHERE
     ],
 )
 def test_a_piece_of_python_runs(block, tmp_path, monkeypatch):

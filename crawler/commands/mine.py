@@ -52,7 +52,7 @@ class MineCommand(BlocksieveCommand, ScrapyCommand):
             "classify: how well the terms of pages tell their section, site or another column, by Naive Bayes and a "
             "linear model. cluster: topics, with the number of clusters chosen by the silhouette. patterns: terms that "
             "occur together, rules and collocations. trends: terms that rise from week to week. All languages that the "
-            "tokeniser cuts are mined. See docs/mining.md."
+            "tokeniser cuts are mined. See docs/export.md."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""Mining: classes, clusters, patterns and trends of the stored pages and blocks. docs/mining.md shows them at work.
+"""Mining: classes, clusters, patterns and trends of the stored pages and blocks. docs/export.md shows them at work.
 
     from crawler.mining import classify, count_terms, read_documents
     from crawler.reading import open_database

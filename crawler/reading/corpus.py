@@ -252,7 +252,7 @@ class Corpus:
     ) -> CorpusRows[FoundPage]:
         """Return at most `limit` pages with blocks that match a query, the page with the best block first.
 
-        docs/search.md describes the query language. Iterating raises QueryError for a malformed query.
+        docs/export.md describes the query language. Iterating raises QueryError for a malformed query.
         """
         chosen_rank = Rank(rank)
         chosen_filters = filters or SearchFilters()

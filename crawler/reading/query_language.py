@@ -1,6 +1,6 @@
 """The language of searches: words that must all occur, phrases, prefixes, exclusions, alternatives and titles.
 
-docs/search.md describes it for its users.
+docs/export.md describes it for its users.
 """
 
 from __future__ import annotations

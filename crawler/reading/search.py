@@ -1,6 +1,6 @@
 """Search the stored blocks and the titles of pages by words, phrases and prefixes.
 
-docs/search.md describes the query language.
+docs/export.md describes the query language.
 
     from crawler.reading.search import search
     from crawler.storage.database import opened_engine, read_transaction

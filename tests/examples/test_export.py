@@ -1,32 +1,29 @@
-"""What docs/export.md shows runs as it stands, and its tables are those of the code."""
+"""What docs/export.md shows runs as it stands."""
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from documented import blocks
 from exported import HOSTILE, OTHER, fill, make
 
 from cleaning.blocks import Metadata
 from crawler.reading.exports.export import ExportRequest, write_export
 from crawler.reading.exports.forms import format_of
-from crawler.reading.exports.rows import EXPORT_COLUMNS, ExportContent
 from crawler.storage import schema
 from crawler.storage.database import opened_engine
 from crawler.storage.store import Store
 
-ROOT = Path(__file__).parents[2]
-DOCS = (ROOT / "docs" / "export.md").read_text("utf-8")
 BLOCKS = len(HOSTILE) + 2
 
 
 def printed(language):
-    """Return what the page shows in a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", DOCS, re.DOTALL | re.MULTILINE)
+    """Return what the page shows in a language on exports."""
+    return [block.text for block in blocks(language, "export.md", "Export")]
 
 
 @pytest.fixture(scope="module")
@@ -98,11 +95,3 @@ def test_the_nightly_job_takes_everything_first_and_then_what_has_changed(folder
         rows.append(json.loads((folder / "summary.json").read_text())["rows"])
     assert rows == [BLOCKS, 0]
     assert (folder / "cursor").read_text().startswith("1.blocks.")
-
-
-@pytest.mark.parametrize("content", list(ExportContent))
-def test_every_column_is_in_the_tables(content):
-    section = DOCS.split(f"### {content.value.capitalize()}\n")[1].strip().split("\n\n")[0]
-    assert section.splitlines()[2:] == [
-        f"| `{column.name}` | {column.kind} | {column.meaning} |" for column in EXPORT_COLUMNS[content]
-    ]

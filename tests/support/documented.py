@@ -20,6 +20,7 @@ from crawler.settings import COMMANDS_MODULE
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_CHAPTER = re.compile(r"^## (.*)\n((?:(?!^## ).*\n)*)", re.MULTILINE)
 _INDENTED = re.compile(r"^ {4}((?:make|pip|python|scrapy) .+)$", re.MULTILINE)
 _INLINE = re.compile(r"(?<!`)`((?:make|pip|python|scrapy) [^`\n]+)`")
 _NEWS, _EZINE = "https://news.example.org", "https://ezinearticles.com"
@@ -27,24 +28,29 @@ _NEWS, _EZINE = "https://news.example.org", "https://ezinearticles.com"
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a page."""
+    """A fenced block of a page, and the chapter of the page in which it stands."""
 
     page: str
+    chapter: str
     language: str
     text: str
 
 
-def blocks(language=None, page=None):
-    """Return the fenced blocks, all of them or those of a language or page."""
-    return [block for block in _blocks() if language in {None, block.language} and page in {None, block.page}]
+def blocks(language=None, page=None, chapter=None):
+    """Return the fenced blocks, all of them or those of a language, page or chapter."""
+    wanted = {"language": language, "page": page, "chapter": chapter}
+    return [
+        block for block in _blocks() if all(value in {None, getattr(block, name)} for name, value in wanted.items())
+    ]
 
 
 @cache
 def _blocks():
     return [
-        Block(path.name, language, text)
+        Block(path.name, title, language, text)
         for path in PAGES
-        for language, text in _FENCED.findall(path.read_text("utf-8"))
+        for title, chapter in _CHAPTER.findall("## \n" + path.read_text("utf-8"))
+        for language, text in _FENCED.findall(chapter)
     ]
 
 

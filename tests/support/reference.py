@@ -94,14 +94,17 @@ def database_page():
 
 
 def export_page():
-    """Return docs/export.md with the columns of each kind of export."""
-    page = read_page("export.md")
+    """Return docs/export.md with the columns of exports, and which kinds of export have each."""
+    kinds = {}
     for content, columns in EXPORT_COLUMNS.items():
-        rows = "".join(f"| `{column.name}` | {column.kind} | {column.meaning} |\n" for column in columns)
-        head = f"### {content.value.capitalize()}\n\n| column | type | |\n| --- | --- | --- |\n"
-        before, _, after = page.partition(head)
-        page = before + head + rows + after[after.index("\n\n") + 1 :]
-    return page
+        for column in columns:
+            kinds.setdefault((column.name, column.kind, column.meaning), []).append(content.value)
+    rows = [
+        f"| `{name}` | {kind} | {'all' if len(contents) == len(EXPORT_COLUMNS) else ', '.join(contents)} | {meaning} |"
+        for (name, kind, meaning), contents in kinds.items()
+    ]
+    table = r"(?<=\| column \| type \| in \| \|\n\| --- \| --- \| --- \| --- \|\n).*?\n(?=\n)"
+    return replaced("export.md", table, "\n".join([*rows, ""]))
 
 
 def replaced(name, pattern, text):
