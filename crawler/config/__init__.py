@@ -172,7 +172,7 @@ class CleaningSettings(Theme):
         "",
         text(),
         "File with the models of sites that readers have taught, as `scrapy correct --export-models` writes it. If it "
-        "is not set, the models in the database are used, see [the page on teaching a site](teach.md).",
+        "is not set, the models in the database are used, see [the page on teaching a site](explain.md#teach-a-site).",
     )
     structure: bool = option(
         False,
