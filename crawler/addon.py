@@ -122,7 +122,7 @@ class Blocksieve:
 class Cleaning:
     """Cleans and stores the pages of a host project, beside its own items, which do not change.
 
-    PAGES_FROM and PAGES_OF_TYPES say which responses are pages; see docs/any-project.md. A command that only looks at
+    PAGES_FROM and PAGES_OF_TYPES say which responses are pages; see docs/extend.md. A command that only looks at
     pages stores nothing.
     """
 

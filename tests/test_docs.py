@@ -102,7 +102,7 @@ def folder(crawled, tmp_path):
 
 def write_project(folder):
     """Write the files of the project in docs/extend.md."""
-    page = (ROOT / "docs" / "extend.md").read_text("utf-8")
+    page = (ROOT / "docs" / "extend.md").read_text("utf-8").partition("\n## All visits\n")[0]
     named = re.findall(r"^`([\w/]+\.(?:py|cfg))`[^\n]*:\n\n```\w+\n(.*?)```", page, re.DOTALL | re.MULTILINE)
     assert [name for name, _ in named] == ["scrapy.cfg", "newsroom/settings.py", "newsroom/spiders.py"]
     (folder / "newsroom").mkdir()

@@ -222,8 +222,8 @@ FRONT = "<title>News</title><ul>" + "".join(f"<li><a href=/story/{n}>Story {n}</
 
 @pytest.fixture
 def documented(tmp_path):
-    """The project of docs/any-project.md, in an empty folder."""
-    document = (ROOT / "docs" / "any-project.md").read_text("utf-8")
+    """The project of docs/extend.md, in an empty folder."""
+    document = (ROOT / "docs" / "extend.md").read_text("utf-8").partition("\n## In any Scrapy project\n")[2]
     for name, code in re.findall(r"^`(\S+\.py)`[^\n]*:\n\n```python\n(.*?)```", document, re.DOTALL | re.MULTILINE):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(code, "utf-8")

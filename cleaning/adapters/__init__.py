@@ -1,4 +1,4 @@
-"""Our cleaning in what you run already. docs/adapters.md shows each of these at work.
+"""Our cleaning in what you run already. docs/extend.md shows each of these at work.
 
 extract.py    a function with the arguments and the answers of `trafilatura.extract`
 tables.py     functions for tables of pages: Ray Data and other readers of batches, pandas, Spark

@@ -1,4 +1,4 @@
-"""Our pages as the documents of other frameworks: LangChain, LlamaIndex and Haystack. docs/adapters.md shows each.
+"""Our pages as the documents of other frameworks: LangChain, LlamaIndex and Haystack. docs/extend.md shows each.
 
 documents.py    the documents of a database, of an export, and of saved pages
 langchain.py    a document loader of LangChain

@@ -1,4 +1,4 @@
-"""The pieces of Python that docs/adapters.md shows, run beside three pages."""
+"""The pieces of Python that docs/extend.md shows, run beside three pages."""
 
 import pandas as pd
 import pytest
@@ -9,7 +9,7 @@ from warcs import write_warc
 
 @pytest.fixture
 def run_example(tmp_path, monkeypatch):
-    """Run the piece of Python that docs/adapters.md shows for a tool, beside three pages; return its names."""
+    """Run the piece of Python that docs/extend.md shows for a tool, beside three pages; return its names."""
     monkeypatch.chdir(tmp_path)
     rows = {"url": [URL, URL, URL], "html": [PAGE.encode(), EMPTY.encode(), PAGE.encode()]}
     pd.DataFrame(rows).to_parquet("pages.parquet")
@@ -17,7 +17,7 @@ def run_example(tmp_path, monkeypatch):
     write_warc(tmp_path / "archives/a.warc.gz", [(f"{URL}/{number}", html) for number, html in enumerate(rows["html"])])
 
     def run(word):
-        (piece,) = (example for example in blocks("python", "adapters.md") if word in example.text)
+        (piece,) = (example for example in blocks("python", "extend.md", "In another pipeline") if word in example.text)
         names = {"__name__": "__main__", "html": PAGE}
         exec(piece.text, names)
         return names
