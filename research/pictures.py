@@ -214,9 +214,6 @@ def show_teaching(folder):
             page.get_by_label("Your name").fill("Anna")
             page.get_by_role("button", name="Store").click()
             page.screenshot(path=folder / "teach-preview.png")
-            page.get_by_role("button", name="Accept").click()
-            page.get_by_text("Accepted: crawls clean the site").wait_for()
-            page.screenshot(path=folder / "teach-accepted.png")
 
 
 def _crawl_taught_site(folder, url):

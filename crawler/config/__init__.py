@@ -458,7 +458,7 @@ class MonitoringSettings(Theme):
         "",
         text(_check_webhook, "an http or https URL"),
         "URL to which a crawl posts JSON at its end about each new condition of a site, and once when it is over. See "
-        "[the page on watching a crawl](watching.md#alerts).",
+        "[the page on watching a crawl](serve.md#alerts).",
     )
     alert_command: str = option(
         "",

@@ -1,6 +1,6 @@
 """The tools of `scrapy mcp`. Each answers from one state of the database, by a view of the web page.
 
-docs/mcp.md shows how an assistant is connected.
+docs/serve.md shows how an assistant is connected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A metrics file for the textfile collector of Prometheus' node_exporter (setting METRICS). See docs/watching.md."""
+"""A metrics file for the textfile collector of Prometheus' node_exporter (setting METRICS). See docs/serve.md."""
 
 from __future__ import annotations
 

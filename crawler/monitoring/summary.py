@@ -1,6 +1,6 @@
 """The summary of a crawl: one line of JSON for programs (setting SUMMARY), and a table in the log for people.
 
-See docs/watching.md.
+See docs/serve.md.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def test_every_metric_of_the_alerts_is_exposed():
 
 
 def test_every_metric_is_documented():
-    text = (ROOT / "docs/watching.md").read_text("utf-8")
+    text = (ROOT / "docs/serve.md").read_text("utf-8")
     shortened = {"blocksieve_crawl_finished_timestamp_seconds", "blocksieve_crawl_succeeded_timestamp_seconds"}
     assert METRICS - shortened <= set(re.findall(r"`(blocksieve_\w+)`", text))
 

@@ -1,4 +1,4 @@
-"""The example of docs/watching.md runs as it stands."""
+"""The example of docs/serve.md runs as it stands."""
 
 from pathlib import Path
 

@@ -39,7 +39,7 @@ class McpCommand(BlocksieveCommand, ScrapyCommand):
         return (
             "Serve the database to an assistant by the Model Context Protocol: search, read a page, changes, copies, "
             "and why a sentence is missing. Nothing can be changed. By default an assistant starts the command and "
-            "talks to it by its standard input and output; with --http it listens on this machine. See docs/mcp.md."
+            "talks to it by its standard input and output; with --http it listens on this machine. See docs/serve.md."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""Blocksieve's settings with Spidermon, for SCRAPY_SETTINGS_MODULE=watched. docs/watching.md shows how to run it."""
+"""Blocksieve's settings with Spidermon, for SCRAPY_SETTINGS_MODULE=watched. docs/serve.md shows how to run it."""
 
 from crawler.settings import *  # noqa: F403 — everything that a crawl needs
 
