@@ -27,11 +27,11 @@ demo: $(VENV)/.demo ## crawl the bundled site into blocks.db and show the result
 check: lint types contracts $(VENV)/.dev ## the loop: style, types, contracts, and the tests that start no process
 	$(PYTEST) --quick --numprocesses auto --quiet $(PYTEST_ARGS)
 
-test: $(VENV)/.dev ## what protects users: style, types, contracts and the tests of the project
+test: $(VENV)/.full ## what protects users: style, types, contracts and the tests of the project
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=recurse bytecode lint contracts types
 	$(PYTEST) --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
-test-research: $(VENV)/.dev ## each command of research/ once, and the floors under the quality of cleaning, which need the development data
+test-research: $(VENV)/.full ## each command of research/ once, and the floors under the quality of cleaning, which need the development data
 	$(PYTEST) --numprocesses $(WORKERS) research/tests $(PYTEST_ARGS)
 
 # Each worker, and many processes that tests start, would compile all modules again.
@@ -51,10 +51,10 @@ types: $(VENV)/.dev
 contracts: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.dev ## the pages in docs/ as a site with a search, in build/site; SERVE=1 shows it while you edit
+docs: $(VENV)/.full ## the pages in docs/ as a site with a search, in build/site; SERVE=1 shows it while you edit
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(if $(SERVE),serve,build)
 
-pictures: $(VENV)/.dev ## take the pictures in docs/pictures anew, from a run of the demo
+pictures: $(VENV)/.full ## take the pictures in docs/pictures anew, from a run of the demo
 	$(BIN)/python research/pictures.py demo docs/pictures
 	$(BIN)/python research/pictures.py story docs/pictures
 	$(BIN)/python research/pictures.py teach docs/pictures
@@ -65,7 +65,7 @@ services: $(VENV)/.dev ## a PostgreSQL server for the tests: eval "$(make --sile
 services-stop: $(VENV)/.dev
 	@$(BIN)/python tests/support/cluster.py stop
 
-bench: $(VENV)/.dev ## pages/s and CPU of each stage and of whole crawls of real pages, start-up, cost of cleaning beside other extractors, making and looking up fingerprints, searches, the web page, archives beside datatrove and Ray Data
+bench: $(VENV)/.full ## pages/s and CPU of each stage and of whole crawls of real pages, start-up, cost of cleaning beside other extractors, making and looking up fingerprints, searches, the web page, archives beside datatrove and Ray Data
 	$(BIN)/python research/bench/crawl.py
 	$(BIN)/python research/bench/frontier.py
 	$(BIN)/python research/bench/clean.py
@@ -80,7 +80,7 @@ bench: $(VENV)/.dev ## pages/s and CPU of each stage and of whole crawls of real
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/bench/batch.py --records 1000
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/bench/chain.py
 
-figures: $(VENV)/.dev ## measure again all figures in docs/ that depend on the model, the methods or the development data; an hour
+figures: $(VENV)/.full ## measure again all figures in docs/ that depend on the model, the methods or the development data; an hour
 	$(BIN)/python -m research.training $(DATA) --folds $(FOLDS) --card docs/model-card.md --ablation --learning-curve
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/quality.py --write docs/methods.md --render-pages 150 --peers --cross-validate $(FOLDS)
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/experiments.py all --pages 300 --write docs/methods.md
@@ -90,12 +90,13 @@ format: $(VENV)/.dev ## let ruff rewrite the files
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-lock: $(VENV)/.dev ## resolve the dependencies anew: requirements/run.txt for the demo and the image, dev.txt for the tests
-	$(LOCK) --upgrade --extra dev --output-file requirements/dev.txt
-	$(LOCK) --upgrade --extra metrics --extra postgres --extra web --constraint requirements/dev.txt --output-file requirements/run.txt
+lock: $(VENV)/.full ## resolve the dependencies anew: requirements/run.txt for the demo and the image, dev.txt for `make check`, full.txt for all else
+	$(LOCK) --upgrade --extra full --output-file requirements/full.txt
+	$(LOCK) --upgrade --extra dev --constraint requirements/full.txt --output-file requirements/dev.txt
+	$(LOCK) --upgrade --extra metrics --extra postgres --extra web --constraint requirements/full.txt --output-file requirements/run.txt
 
-audit: $(VENV)/.dev ## known vulnerabilities of the packages in requirements/
-	@$(BIN)/python tests/support/audit.py requirements/run.txt requirements/dev.txt
+audit: $(VENV)/.full ## known vulnerabilities of the packages in requirements/
+	@$(BIN)/python tests/support/audit.py requirements/full.txt
 
 clean: ## remove what was built; the databases stay
 	rm -rf $(VENV) build dist cleaning/_native/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -119,3 +120,8 @@ $(VENV)/.dev: pyproject.toml requirements/dev.txt $(CORE) | $(VENV)/bin/python
 	@$(PIP) --require-hashes --requirement requirements/dev.txt
 	@$(PIP) --no-build-isolation --editable .
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.full: requirements/full.txt | $(VENV)/.dev
+	@echo "Installing what Blocksieve's extras and its research need (once; some minutes)"
+	@$(PIP) --no-compile --require-hashes --requirement requirements/full.txt
+	@touch $@

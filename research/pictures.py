@@ -11,7 +11,7 @@ over its database. `mine` makes the reports of `scrapy mine` on the demo's pages
 beside its blocks, in light and dark. `teach` corrects a page of a made-up site in the browser. All pictures in
 docs/pictures come from these four. `pages` takes each page of a database,
 at the width of a phone and at 1,400 pixels, in light and dark colours, and writes axe.json with what axe-core finds; it
-ends with exit code 1 if a page has one, or does not fit. They need Chromium and the extra `dev`.
+ends with exit code 1 if a page has one, or does not fit. They need Chromium and the extra `full`.
 """
 
 from __future__ import annotations

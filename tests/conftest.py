@@ -16,6 +16,7 @@ import tempfile
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from itertools import chain, count
 from pathlib import Path
 
@@ -78,6 +79,47 @@ LONGEST = (
     "examples/test_mining.py",
 )
 
+# What `make check` does not install, and the tests that need it. Without it they are left out,
+# and the end of a run says so.
+EXTRAS = {
+    "datatrove": ("cleaning/adapters/test_datatrove.py", "crawler/reading/exports/test_corpora.py"),
+    "haystack": ("crawler/loaders/test_haystack.py",),
+    "langchain_core": ("crawler/loaders/test_langchain.py",),
+    "llama_index": ("crawler/loaders/test_llama_index.py",),
+    "mcp": ("crawler/commands/serving/test_mcp.py", "crawler/mcp"),
+    "pandas": (
+        "cleaning/adapters/test_tables.py",
+        "crawler/mining",
+        "examples/test_export.py",
+        "examples/test_mining.py",
+    ),
+    "playwright": (
+        "crawler/editing/test_browser.py",
+        "crawler/fetching/render",
+        "crawler/reports/test_browser.py",
+        "crawler/web/test_browser.py",
+        "test_render.py",
+    ),
+    "polars": ("crawler/reading/test_corpus.py",),
+    "pyarrow": (
+        "crawler/batch",
+        "crawler/commands/archives/test_batch.py",
+        "crawler/commands/test_archives_agree.py",
+        "crawler/reading/exports/test_dataset.py",
+        "crawler/reading/exports/test_formats.py",
+        "crawler/reading/exports/test_job_tables.py",
+        "crawler/recrawl/test_ways.py",
+        "crawler/storage/test_page_columns.py",
+    ),
+    "scipy": ("crawler/reports/test_scoring.py",),
+    "trafilatura": ("cleaning/adapters/test_extract.py", "crawler/reports/test_peers.py"),
+}
+LEFT_OUT = {
+    Path(__file__).parent / place: package
+    for package, places in EXTRAS.items()
+    if find_spec(package) is None
+    for place in places
+}
 
 # Fixtures and modules that start processes, browsers or servers, or read the shared data.
 SLOW_FIXTURES = set("chromium crawl data either_world lasting_world new_database private_server server world".split())
@@ -90,6 +132,30 @@ hypothesis.settings.register_profile("quick", deadline=None, max_examples=20)
 def pytest_addoption(parser):
     parser.addoption("--regenerate", action="store_true", help="rewrite the kept blocks of the golden pages")
     parser.addoption("--quick", action="store_true", help="run only tests that start no process and need no server")
+
+
+def pytest_ignore_collect(collection_path):
+    return True if collection_path in LEFT_OUT else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Skip a test, in a file of others, that imports a package which is left out."""
+    try:
+        return (yield)
+    except Exception as error:
+        cause = error
+        while cause is not None:
+            if isinstance(cause, ModuleNotFoundError) and cause.name.partition(".")[0] in LEFT_OUT.values():
+                pytest.skip(f"{cause.name} is not installed; `make test` installs it")
+            cause = cause.__cause__ or cause.__context__
+        raise
+
+
+def pytest_terminal_summary(terminalreporter):
+    if LEFT_OUT:
+        packages = ", ".join(sorted(set(LEFT_OUT.values())))
+        terminalreporter.write_line(f"left out, because `make test` installs what they need: tests of {packages}")
 
 
 def pytest_make_parametrize_id(config, val, argname):

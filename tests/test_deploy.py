@@ -174,7 +174,7 @@ def test_the_files_of_ray_clusters_run_the_same_ray_and_a_command_that_exists():
         for group in spec["workerGroupSpecs"]
     )
     assert words[words.index("--workers") + 1] == str(workers)
-    pinned = (ROOT / "requirements" / "dev.txt").read_text("utf-8")
+    pinned = (ROOT / "requirements" / "full.txt").read_text("utf-8")
     assert f"\nray=={spec['rayVersion']} " in pinned
     assert yaml.safe_load(job["spec"]["runtimeEnvYAML"])["pip"][0] == "blocksieve[cluster]"
 

@@ -12,6 +12,7 @@ import pytest
 from changing_site import Site, article, prose
 from operator_day import Operator
 
+pytestmark = pytest.mark.slow
 NAMES = "walled live corrected deadmenu plain quiet north south east west upper lower".split()
 PATHS = [f"/news/2026/{number}-story-of-the-{word}.html" for number, word in enumerate("abcdefghijkl", 101)]
 # Each way to an article marks it in its own way.

@@ -12,6 +12,7 @@ import pytest
 from changing_site import Site, article, listing, prose
 from operator_day import Operator
 
+pytestmark = pytest.mark.slow
 PAGES = int(os.environ.get("BLOCKSIEVE_DAY_PAGES", "12"))
 NAMES = "quiet busy steady moved refused redesigned vanished limited silent unchanged".split()
 EVERY_TIME = 1_000_000

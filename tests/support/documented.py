@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import pyarrow as pa
 from news_pages import LANGUAGES
-from pyarrow import parquet
 from scrapy.cmdline import _get_commands_dict
 from scrapy.settings import Settings
 from warcs import write_warc
@@ -131,6 +129,9 @@ def prepare(folder):
     write_warc(folder / "crawl-2026.warc.gz", list(pages().items())[3:])
     gold = ({"file": f"{number}.html", "text": "A text of the page."} for number in range(len(pages())))
     (folder / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in gold), "utf-8")
+    import pyarrow as pa  # noqa: PLC0415 — an extra, and for these commands alone
+    from pyarrow import parquet  # noqa: PLC0415
+
     columns = {"url": list(pages()), "html": list(pages().values())}
     parquet.write_table(pa.table(columns), folder / "pages.parquet")
 

@@ -164,7 +164,7 @@ def _bundled_chromium(playwright: Playwright) -> str:
 
     This is checked before the launch, because Playwright leaves folders behind if there is no program to start.
     """
-    path = playwright.chromium.executable_path
+    path: str = playwright.chromium.executable_path
     if not Path(path).exists():
         raise RenderError("no browser was found: install chromium, or name one in the setting CHROMIUM")
     return path

@@ -1,6 +1,5 @@
 """The pieces of Python that docs/extend.md shows, run beside three pages."""
 
-import pandas as pd
 import pytest
 from documented import blocks
 from storm_page import EMPTY, PAGE, URL
@@ -10,6 +9,7 @@ from warcs import write_warc
 @pytest.fixture
 def run_example(tmp_path, monkeypatch):
     """Run the piece of Python that docs/extend.md shows for a tool, beside three pages; return its names."""
+    pd = pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
     rows = {"url": [URL, URL, URL], "html": [PAGE.encode(), EMPTY.encode(), PAGE.encode()]}
     pd.DataFrame(rows).to_parquet("pages.parquet")

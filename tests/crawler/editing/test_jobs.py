@@ -14,6 +14,7 @@ from crawler.errors import NotStoredError, QueryError
 
 LISTING = "".join(f'<p><a href="/news/{number}">Harbour wall of place {number} repaired</a></p>' for number in (1, 2))
 SECONDS = 300
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

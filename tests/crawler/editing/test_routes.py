@@ -179,6 +179,7 @@ def test_editing_needs_a_token():
     assert not Access.of("127.0.0.1", "a token of many letters").proves_form("")
 
 
+@pytest.mark.slow
 def test_a_job_is_started_and_shown_and_stopped(browser):
     page = browser.ask("/pages/2")[2]
     assert 'href="/edit/jobs?url=https%3A%2F%2Fcourier.example%2Fnews%2F1"' in page
