@@ -83,7 +83,7 @@ def find_elements(_Element root not None):
 
 
 def find_classed(root, heading, tuple parts):
-    """Return the elements near the heading, or the first ones, with a class that contains one of the ASCII texts."""
+    """Return the elements near the heading, or the first ones, with a class or id that contains one of the texts."""
     cdef _Test test = _prepare(IN_CLASS, parts)
     if heading is None:
         return _search_first(root, 0, _MAX_FIRST, test)
@@ -114,7 +114,7 @@ cdef enum Place:
 
 
 cdef class _Test:
-    """The searched parts of an element's class, and the parts or beginnings of its text or tail (in UTF-8)."""
+    """The searched parts of an element's class or id, and the parts or beginnings of its text or tail (in UTF-8)."""
 
     cdef Place place
     cdef tuple parts
@@ -139,11 +139,11 @@ cdef class _Test:
 
     cdef bint holds(self, xmlNode* node) except -1:
         if self.place == IN_CLASS:
-            return self._in_class(node)
+            return self._in_attribute(node, b"class") or self._in_attribute(node, b"id")
         return self._in_text(node.children) or self._in_text(node.next)
 
-    cdef bint _in_class(self, xmlNode* node) except -1:
-        cdef xmlAttr* attribute = find_attribute(node, b"class")
+    cdef bint _in_attribute(self, xmlNode* node, const char* name) except -1:
+        cdef xmlAttr* attribute = find_attribute(node, name)
         if attribute == NULL or attribute.children == NULL:
             return False
         if is_plain(attribute):

@@ -53,6 +53,7 @@ _METAS = (
     "creator",
     "twitter:creator",
 )
+_CATALOGUES = ("citation_", "dc.", "dcterms.", "dc:")
 _LABELLED_METAS = (("twitter:label1", "twitter:data1"), ("twitter:label2", "twitter:data2"))
 _TIME_WORDS = re.compile(r"time|zeit|temps|tiempo|tempo|tid|czas|minute", re.IGNORECASE)
 _CLASS_PARTS = (
@@ -220,13 +221,21 @@ def _types(person: Any) -> list[str]:
 def _from_metas(stated: Statements) -> Iterator[AuthorCandidate]:
     for meta in _METAS:
         if meta in stated.metas:
-            texts = filter(None, map(tidy_text, stated.metas[meta]))
+            texts = [text for content in stated.metas[meta] if (text := tidy_text(content))]
+            if meta.startswith(_CATALOGUES):
+                texts = [_in_order(part) for text in texts for part in text.split(";")]
             names = [name for text in texts for name in read_names(text)]
             yield from _candidate(names, AuthorSource.META, f"meta {meta}", {meta})
     for label, data in _LABELLED_METAS:
         if label in stated.metas and not _TIME_WORDS.search(stated.metas[label][0]):
             for text in islice(filter(None, map(tidy_text, stated.meta(data))), 1):
                 yield from _candidate(read_names(text), AuthorSource.META, f"meta {data}", {"labelled"})
+
+
+def _in_order(name: str) -> str:
+    """Return a name that a catalogue writes as `Lee, Ann` as it is read."""
+    family, comma, given = name.partition(",")
+    return f"{given.strip()} {family.strip()}" if comma and "," not in given else name
 
 
 def _from_items(evidence: Evidence) -> Iterator[AuthorCandidate]:
@@ -287,20 +296,24 @@ def _from_classes(evidence: Evidence) -> Iterator[AuthorCandidate]:
     elements = [
         element
         for element in find_classed(evidence.root, heading, _CLASS_PARTS)
-        if _CLASS.search(element.get("class", "")) and not _OTHER_CLASS.search(element.get("class", ""))
+        if _CLASS.search(marks := _marks(element)) and not _OTHER_CLASS.search(marks)
     ]
     number = 0
     for group in islice(_groups(elements[:40]), 2 * _MAX_CANDIDATES):
         if evidence.is_reply(group[0]):
             continue
         names = [name for element in group[:_MAX_GROUPED] for name in read_shown_names(element.itertext())]
-        marks = group[0].get("class", "")
+        marks = _marks(group[0])
         signs = {f"rank-{min(number, 3)}", *(sign for sign, pattern in _CLASS_SIGNS if pattern.search(marks))}
         if heading is None:
             signs.add("no-heading")
         for candidate in _candidate(names, AuthorSource.CLASS, "class about an author", signs):
             number += 1
             yield candidate
+
+
+def _marks(element: HtmlElement) -> str:
+    return f"{element.get('class', '')} {element.get('id', '')}"
 
 
 def _from_bylines(evidence: Evidence) -> Iterator[AuthorCandidate]:

@@ -65,6 +65,7 @@ _MARKS_BEFORE = re.compile(r"[\s\u00a9|•·–—:;,-]+")
 _PARTICLE = re.compile(r"(?:von|di|door|av|af|par|autor)\s", re.IGNORECASE)  # also the beginning of names
 _PART = re.compile(
     r" ?[|•·–—»/(\[] ?| - | @|\t| ?\b(?=\d{1,4}[./-]\d|\d{4}年)|, ?(?=\d)"
+    r"| (?:[Ff]or|FOR) (?=the |[A-Z])"
     r"| (?=\d{1,2}\.? \S{1,20} \d{4})| (?=(?:on|am|le|el|em|il|vom|um) \d)| on (?=\w+day\b)"
 )
 _SEPARATOR_WORDS = "and|und|et|y|e|och|og|en|i|и|та|ve|و|और|和|与"
@@ -89,7 +90,7 @@ _NO_NAMES = frozenset(
     " monday tuesday wednesday thursday friday saturday sunday"
     " montag dienstag mittwoch donnerstag freitag samstag sonntag"
     " lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo"
-    " الأحد الاثنين الثلاثاء الأربعاء الخميس الجمعة السبت".split()
+    " 发表于 發表於 发布于 發布於 الأحد الاثنين الثلاثاء الأربعاء الخميس الجمعة السبت".split()
 )
 # Words before a date, which stands beside the names of many bylines.
 _DATE_LABEL = re.compile(

@@ -28,10 +28,15 @@ _ARTICLE_METAS = (
     "article:published",
     "datepublished",
 )
-_LIBRARY_METAS = (
+_OTHER_METAS = (
     "dc.date",
     "dc.date.issued",
     "dc.date.created",
+    "dc.issued",
+    "dc.created",
+    "dc:date",
+    "dc:issued",
+    "dc:created",
     "dcterms.date",
     "dcterms.created",
     "dcterms.issued",
@@ -39,8 +44,6 @@ _LIBRARY_METAS = (
     "citation_online_date",
     "citation_date",
     "prism.publicationdate",
-)
-_OTHER_METAS = (
     "date",
     "pubdate",
     "publishdate",
@@ -49,6 +52,7 @@ _OTHER_METAS = (
     "parsely-pub-date",
     "sailthru.date",
     "datecreated",
+    "og:regdate",
     "published",
     "created",
 )
@@ -61,17 +65,25 @@ _CHANGE_METAS = (
     "dcterms.modified",
     "dc.date.modified",
     "last-modified",
+    "lastmodified",
+    "last_modified",
+    "dateupdate",
     "revised",
 )
 _DAY_IN_PATH = re.compile(r"/(\d{4})[/-](\d{1,2})[/-](\d{1,2})(?=[/_-]|$)")
 _SLUG_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 _MONTH_IN_PATH = re.compile(r"/((?:19|20)\d\d)[/-]([01]?\d)(?=/|$)")
 # Parts of texts that may have a year, in the digits of several scripts, or a short one.
-_YEARS = ("20", "19", "\u0662\u0660", "\u06f2\u06f0", "\u06f1\u06f3", "\u06f1\u06f4", "\u0968\u0966", "\u0e52\u0e55")
+_YEARS = (
+    *("20", "19", "25", "24", "14", "13", "\u5e74", "\ub144"),  # Buddhist and Persian years, and eras
+    *("\u0662\u0660", "\u0661\u0669", "\u06f2\u06f0", "\u06f1\u06f3", "\u06f1\u06f4", "\u0968\u0966", "\u0967\u096f"),
+    *("\u09e8\u09e6", "\u0e52\u0e55", "\u0e52\u0e50", "\u1042\u1040"),
+)
 _SHORT_YEARS = (".0", ".1", ".2")
 _CLASS_PARTS = ("date", "publ")
 _DATE_PROPERTIES = ("datePublished", "dateCreated", "dateModified")
 _VALUE_ATTRIBUTES = ("content", "datetime", "title")  # of an element that states a date
+_TIME_ATTRIBUTES = ("datetime", "pubdate", "data-utime", "title")
 _READ_ELSEWHERE = ("time", "abbr", "meta")
 _DATE_ATTRIBUTE = re.compile(r"title|datetime|content|data-[\w-]*(?:date|time|publi|created)[\w-]*")
 _MAX_RAW_CHARS = 300
@@ -116,7 +128,6 @@ class DateSource(StrEnum):
     JSON_LD = "json-ld"
     JSON_LD_CREATED = "json-ld-created"
     ARTICLE_META = "article-meta"
-    LIBRARY_META = "library-meta"
     META = "meta"
     ITEM = "microdata"
     TIME = "time"
@@ -189,9 +200,8 @@ def _stated(evidence: Evidence, language: str | None) -> Iterator[DateCandidate]
         (DateSource.JSON_LD, _linked(stated, "datePublished")),
         (DateSource.JSON_LD_CREATED, _linked(stated, "dateCreated", "uploadDate")),
         (DateSource.ARTICLE_META, _metas(stated, _ARTICLE_METAS)),
-        (DateSource.LIBRARY_META, _metas(stated, _LIBRARY_METAS)),
         (DateSource.META, chain(_metas(stated, _OTHER_METAS), _publishing_metas(stated))),
-        (DateSource.ITEM, _items(evidence, "datePublished", "dateCreated")),
+        (DateSource.ITEM, _items(evidence, "datePublished", "datepublished", "dateCreated", "datecreated")),
         (DateSource.CHANGE, _changes(evidence)),
     )
     for source, texts in sources:
@@ -222,7 +232,7 @@ def _changes(evidence: Evidence) -> Iterator[tuple[str, str]]:
     """Yield the texts that state when the page was changed."""
     yield from _linked(evidence.stated, "dateModified")
     yield from _metas(evidence.stated, _CHANGE_METAS)
-    yield from _items(evidence, "dateModified")
+    yield from _items(evidence, "dateModified", "datemodified")
 
 
 def _publishing_metas(stated: Statements) -> Iterator[tuple[str, str]]:
@@ -299,7 +309,7 @@ def _time_texts(stated: Statements) -> Iterator[tuple[HtmlElement, str, str]]:
     for element in stated.times:
         if element.get("itemprop") in _DATE_PROPERTIES:
             continue  # read as a statement
-        text = element.get("datetime") or element.get("title") or visible_text(element) or ""
+        text = next(filter(None, map(element.get, _TIME_ATTRIBUTES)), None) or visible_text(element) or ""
         yield element, text, "pubdate" if element.get("pubdate") is not None else "element"
 
 

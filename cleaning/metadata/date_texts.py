@@ -21,7 +21,7 @@ MIN_YEAR, MAX_YEAR = 1800, 2100
 _MAX_CHARS = 300
 _MAX_TOKENS = 80
 _UNSET = "1970-01-01"  # from a clock that was never set
-_SEPARATORS = r"\s.,;:/|()\[\]{}'\u2019\u2018\"_\u2013\u2014\u00b7\u2022-"
+_SEPARATORS = r"\s.,;:/|()\[\]{}'\u05f3\u2019\u2018\"_\u2013\u2014\u00b7\u2022-"
 _TOKEN = re.compile(rf"thang\d+|\d+|[^\d{_SEPARATORS}]+")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _DIGIT = re.compile(r"[^\W_a-z0-9]", re.IGNORECASE)
@@ -47,6 +47,10 @@ _ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "民國": 1911, "民国
 _NUMBERED_MONTH = re.compile(r"\b(?:thang |th)(\d{1,2})\b|(?<!\d)(\d{1,2}) ?[月월]")
 # Four months have names of two words in the Levant.
 _LEVANTINE = re.compile(r"(كانون|تشرين) (الاول|الثاني)")
+# Hebrew sets "in" before the month without a space.
+_HEBREW_IN = re.compile("(?<![\u05d0-\u05ea])\u05d1(?=[\u05d0-\u05ea]{2})")
+# `10:12:44 CEST` stands between the day and the year where a program wrote the date.
+_CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\s(?:gmt|utc)?[+-]\d\d:?\d\d)?")
 _THAI_DOT = re.compile(r"(?<=[\u0e00-\u0e7f])\.")
 _TIMESTAMP = re.compile(r"\d{10}(?:\d{3})?")
 # The month before the day, as in the United States.
@@ -249,7 +253,9 @@ def _named(plain: str, language: str) -> str | None:
 def _tokens(plain: str, language: str) -> list[_Token]:
     """Return the first words and numbers of a text; none if it has no month's name."""
     months = _months(language.partition("-")[0])
-    words = _TOKEN.findall(_NUMBERED_MONTH.sub(r"thang\1\2 ", plain))
+    words = _TOKEN.findall(_NUMBERED_MONTH.sub(r"thang\1\2 ", _CLOCK.sub(" ", plain)))
+    if _HEBREW_IN.search(plain):
+        words = [_HEBREW_IN.sub("", word) if word not in months else word for word in words]
     if months.keys().isdisjoint(words) and "thang" not in " ".join(words):
         return []
     return [_token(word, months.get(word)) for word in words[:_MAX_TOKENS]]

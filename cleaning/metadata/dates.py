@@ -26,7 +26,6 @@ STATED_SOURCES = frozenset(
         DateSource.JSON_LD,
         DateSource.JSON_LD_CREATED,
         DateSource.ARTICLE_META,
-        DateSource.LIBRARY_META,
         DateSource.META,
         DateSource.ITEM,
     }
@@ -45,7 +44,6 @@ MIN_LIKELIHOOD = 0.33
 PRIOR = {
     "json-ld": 1.5,
     "article-meta": 1.5,
-    "library-meta": 1.0,
     "meta": 1.0,
     "microdata": 1.5,
     "time": 1.5,

@@ -119,7 +119,7 @@ _ITEM_PROPERTIES = BoundedSearch("itemprop")
 
 
 def find_classed(root: HtmlElement, heading: HtmlElement | None, parts: tuple[str, ...]) -> list[HtmlElement]:
-    """Return the elements near the heading with a class that contains one of these ASCII texts, in reading order.
+    """Return the elements near the heading with a class or `id` that contains one of these ASCII texts, in order.
 
     On a page without a heading, its first elements count.
     """
@@ -134,7 +134,8 @@ def pure_find_classed(root: HtmlElement, heading: HtmlElement | None, parts: tup
     """Return the same as `find_classed`, without the compiled core."""
     near = _first_elements(root) if heading is None else chain(_elements_above(heading), _elements_below(heading))
     search = _search_for(parts)
-    return [element for element in near if (names := element.get("class")) and search(names)]
+    marks = ("class", "id")
+    return [element for element in near if any((names := element.get(mark)) and search(names) for mark in marks)]
 
 
 @cache

@@ -130,9 +130,14 @@ class Statements:
 
     @cached_property
     def times(self) -> tuple[HtmlElement, ...]:
-        """The time elements, and the abbr elements with a title, which older pages have in their place."""
+        """The time elements, and the abbr elements with a title or moment, which older pages have in their place."""
         elements = self.elements.by_tag["time"]
-        return tuple(islice((node for node in elements if node.tag == "time" or node.get("title")), _MAX_TIMES))
+        return tuple(
+            islice(
+                (node for node in elements if node.tag == "time" or node.get("title") or node.get("data-utime")),
+                _MAX_TIMES,
+            )
+        )
 
     @cached_property
     def properties(self) -> Mapping[str, list[HtmlElement]]:

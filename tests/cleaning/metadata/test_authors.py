@@ -30,6 +30,27 @@ def test_names_in_json_ld_may_be_objects_and_lists(author):
     assert authors(article(author=author)) == ("Ann Lee",)
 
 
+@pytest.mark.parametrize(
+    ("head", "byline", "names"),
+    [
+        ("", "<div><span id='author'>Tove Strand</span> | <span>May 3, 2024</span></div>", ("Tove Strand",)),
+        ("", "<p id='article-author-name'>Zeynep Şahin</p>", ("Zeynep Şahin",)),
+        ("", "<p class='author'>By <a rel='author'>Levi Holm For Daily Courier</a></p>", ("Levi Holm",)),
+        ("", "<p class='byline'>By Ann Lee for the Evening Post</p>", ("Ann Lee",)),
+        (
+            "<meta name='citation_author' content='Holm, Karin'><meta name='citation_author' content='Strand, Olof'>",
+            "",
+            ("Karin Holm", "Olof Strand"),
+        ),
+        ("<meta name='citation_authors' content='Holm, Karin; Strand, Olof'>", "", ("Karin Holm", "Olof Strand")),
+        ("<meta name='DC.creator' content='García, María José'>", "", ("María José García",)),
+        ("<meta name='DC.creator' content='Bo Ek'>", "", ("Bo Ek",)),
+    ],
+)
+def test_a_name_is_read_as_a_reader_says_it(head, byline, names):
+    assert authors(head, byline) == names
+
+
 def test_lists_in_lists_name_all_authors():
     people = [[{"@type": "Person", "name": "Ann Lee"}], [{"@type": "Person", "name": "Bo Ek"}]]
     assert authors(article(author=people)) == ("Ann Lee", "Bo Ek")
