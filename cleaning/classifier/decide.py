@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cleaning._native import load_compiled
-from cleaning.blocks import KEPT, Decision, Kind, PageType, Reason
+from cleaning.blocks import KEPT, Decision, Kind, Reason
 from cleaning.classifier.features import running_sums, without_digits
 from cleaning.classifier.hints import HINT_LEVELS, read_page_hints
 from cleaning.leaf_table import Column
@@ -30,11 +30,8 @@ _MAX_KEPT_SHARE = 0.5
 _SURE = HINT_LEVELS["sure"]
 _FEW_WORDS = 5
 _MAX_LINKED_SHARE = 0.5
-# A page with a lower expected F1 has no main text: an empty shell for scripts, a notice. A page with sentences that are
-# not in a menu, box or form has some, unless it lists other pages.
-_MIN_EXPECTED_F1, _MIN_EXPECTED_OF_PROSE = 0.3, 0.05
-_PROSE_WORDS = 20
-_LISTS = (PageType.LISTING, PageType.COLLECTION)
+# A page with a lower expected F1 has no main text: an empty shell for scripts, a notice.
+_MIN_EXPECTED_F1 = 0.3
 # Blocks that are added after the choice. By cross-validation on a fifth of the hosts they give +.004 on snippets, and
 # nothing on the other sets.
 _LIST_TAGS = frozenset({"ul", "ol"})
@@ -52,45 +49,31 @@ _REPEATING_KINDS = (Kind.CODE, Kind.TABLE_CELL)
 
 def decide(table: LeafTable, predicted: Prediction, options: Options) -> list[Decision]:
     """Return a decision on each block, from the model's prediction for the page."""
-    scores, hints = predicted.scores, predicted.hints or read_page_hints(table)
-    least = _MIN_EXPECTED_OF_PROSE if _has_prose(table, predicted.type, hints) else _MIN_EXPECTED_F1
-    kept = choose_blocks(scores, table.counts[:, Column.WORDS] + 1, _BETAS[options.favour], least)
+    scores = predicted.scores
+    kept = choose_blocks(scores, table.counts[:, Column.WORDS] + 1, _BETAS[options.favour])
     if kept.any():
         kept = _complete_openers(table, scores, _complete_lists(table, scores, kept))
         kept = _complete_code(table, scores, _complete_headings(table, scores, kept))
-    reasons = _page_reasons(table, kept, hints)
+    reasons = _page_reasons(table, kept, predicted.hints or read_page_hints(table))
     if options.comments:
         reasons = [_keep_comment(reason, block) for reason, block in zip(reasons, table.blocks, strict=True)]
     return _make_decisions(table.blocks, scores.tolist(), reasons)
 
 
-def choose_blocks(scores: np.ndarray, weights: np.ndarray, beta: float, least: float = _MIN_EXPECTED_F1) -> np.ndarray:
+def choose_blocks(scores: np.ndarray, weights: np.ndarray, beta: float) -> np.ndarray:
     """Return which blocks (n, bool) to keep for the best expected F-beta of their words.
 
     The expected number of right words among the kept ones is the sum of weight x score. The best choice is always the k
-    highest scores, for some k (Lewis 1995). If the expected F1 of that choice is less than `least`, no block is
-    kept.
+    highest scores, for some k (Lewis 1995). If the expected F1 of that choice is less than 0.3, no block is kept.
     """
     order = np.argsort(-scores, kind="stable")
     right = np.cumsum((scores * weights)[order])
     kept = np.cumsum(weights[order])
     expected = (1 + beta**2) * right / (kept + beta**2 * right[-1] + 1e-9)
     chosen = np.zeros(len(scores), bool)
-    if (2 * right / (kept + right[-1] + 1e-9)).max() >= least:  # F1, whatever `favour` says
+    if (2 * right / (kept + right[-1] + 1e-9)).max() >= _MIN_EXPECTED_F1:  # F1, whatever `favour` says
         chosen[order[: expected.argmax() + 1]] = True
     return chosen
-
-
-def _has_prose(table: LeafTable, page_type: PageType, hints: PageHints) -> bool:
-    """Return True if sentences stand outside all elements with a sure hint, and the page is no list of others."""
-    counts = table.counts
-    words = counts[:, Column.WORDS] - counts[:, Column.LINK_WORDS]
-    prose = (words >= _PROSE_WORDS) & (counts[:, Column.ENDS] > 0)
-    if page_type in _LISTS or not prose.any():
-        return False
-    for number in hints.elements.numbers[hints.elements.levels >= _SURE].tolist():
-        prose[table.first[number] : table.last[number]] = False
-    return bool(prose.any())
 
 
 def _complete_lists(table: LeafTable, scores: np.ndarray, kept: np.ndarray) -> np.ndarray:
