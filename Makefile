@@ -81,7 +81,7 @@ bench: $(VENV)/.full ## pages/s and CPU of each stage and of whole crawls of rea
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/bench/chain.py
 
 figures: $(VENV)/.full ## measure again all figures in docs/ that depend on the model, the methods or the development data; an hour
-	$(BIN)/python -m research.training $(DATA) --folds $(FOLDS) --card docs/model-card.md --ablation --learning-curve
+	$(BIN)/python -m research.training $(DATA) --folds $(FOLDS) --card docs/model-card.md
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/quality.py --write docs/methods.md --render-pages 150 --peers --cross-validate $(FOLDS)
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/experiments.py all --pages 300 --write docs/methods.md
 	BLOCKSIEVE_DATA=$(DATA) $(BIN)/python research/provenance.py

@@ -26,7 +26,7 @@ examples:
   python -m research.training ../shared/data                     train on all pages, write the package's model
   python -m research.training ../shared/data --folds FOLDER      train five models, each without a fifth of the hosts
   python -m research.training ../shared/data --sets fundus-dev,wcxb-dev --out FILE
-  python -m research.training ../shared/data --folds FOLDER --card docs/model-card.md --ablation --learning-curve
+  python -m research.training ../shared/data --folds FOLDER --card docs/model-card.md
 
 A model takes some minutes. A fold that exists already, of the same data and code, is not trained again. The same data
 and code give the same bytes. `python research/quality.py --cross-validate` takes FOLDER; its file pages.jsonl has
@@ -45,10 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return annotate.main(whole)
     parser = _parser()
     options = parser.parse_args(whole)
-    if options.folds is None and (options.card or options.ablation or options.learning_curve):
-        parser.error(
-            "--card, --ablation and --learning-curve need --folds FOLDER: their figures come from cross-validation"
-        )
+    if options.folds is None and options.card:
+        parser.error("--card needs --folds FOLDER: its figures come from cross-validation")
     _check_library(parser)
     examples = _read(parser, options.data, options.sets)
     try:
@@ -82,17 +80,6 @@ def _parser() -> argparse.ArgumentParser:
         "--folds", type=Path, metavar="FOLDER", help="train and evaluate models by cross-validation instead"
     )
     parser.add_argument("--card", type=Path, metavar="FILE", help="write the model card of --out and the folds")
-    parser.add_argument(
-        "--ablation",
-        action="store_true",
-        help="also measure each group of features; FOLDER keeps the figures for later cards",
-    )
-    parser.add_argument(
-        "--learning-curve",
-        action="store_true",
-        help="also measure models trained on a quarter and on half of the hosts (takes as long as the folds); "
-        "FOLDER keeps the figures for later cards",
-    )
     return parser
 
 
@@ -142,21 +129,14 @@ def _train(out: Path, examples: Sequence[Example]) -> int:
 
 
 def _cross_validate(options: argparse.Namespace, examples: Sequence[Example]) -> int:
-    from research.training import ablation, card, folds  # noqa: PLC0415 — as above
+    from research.training import card, folds  # noqa: PLC0415 — as above
 
     hashes = hash_sets(options.data, options.sets)
     inputs = folds.hash_inputs(hashes)
     folds.train_folds(examples, options.folds, inputs)
     scores = folds.score_folds(examples, options.folds)
-    without = options.folds / "ablation.json"
-    curve = options.folds / "learning-curve.json"
-    if options.ablation:
-        ablation.write_means(without, ablation.ablate(examples), inputs)
-    if options.learning_curve:
-        ablation.write_means(curve, ablation.learning_curve(examples), inputs)
     if options.card:
-        means = (ablation.read_means(path, inputs) for path in (without, curve))
-        card.Card(options.out, hashes, examples, scores, *means).write(options.card)
+        card.Card(options.out, hashes, examples, scores).write(options.card)
     sys.stderr.write(card.scores_by_set(scores))
     return 0
 

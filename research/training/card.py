@@ -12,14 +12,12 @@ import numpy as np
 
 from cleaning.classifier import features, signals
 from cleaning.classifier.model import DOUBTFUL_SCORE, Model
-from research.training.ablation import WHOLE
 from research.training.data import SETS
 from research.training.fit import FIRST_STAGE, SECOND_STAGE, TYPE_RECIPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from research.training.ablation import Means
     from research.training.data import Example
     from research.training.fit import Recipe
     from research.training.folds import PageScore
@@ -44,8 +42,6 @@ class Card:
     digests: Mapping[str, str]
     examples: Sequence[Example]
     outcomes: Sequence[PageScore]
-    ablation: Means
-    curve: Means
 
     def write(self, path: Path) -> None:
         """Write the card; the section written by hand in an older card stays.
@@ -67,9 +63,7 @@ class Card:
             accuracy=_accuracy(labelled),
             confusion=_confusion(labelled),
             doubtful=DOUBTFUL_SCORE,
-            ablation=_ablation(self.ablation),
-            curve=_curve(self.curve, self.outcomes),
-            reviewed=f"{_BEGIN}\n{_by_hand(path)}\n{_END}",
+            by_hand=f"{_BEGIN}\n{_by_hand(path)}\n{_END}",
         )
         path.write_text(text, "utf-8")
 
@@ -98,17 +92,9 @@ class Card:
         return _table(("set", "pages", "hosts", "blocks", "words of gold text", "SHA-256"), rows)
 
     def _languages(self) -> str:
-        times = Counter(outcome.language for outcome in self.outcomes)
-        rare = {language for language, count in times.items() if count < _MIN_LANGUAGE_PAGES}
-        by_set = (
-            _scores(
-                f"{name}, language",
-                [outcome for outcome in self.outcomes if outcome.set == name],
-                lambda outcome: "other" if outcome.language in rare else outcome.language,
-            )
-            for name in self.digests
-        )
-        return "\n\n".join(by_set)
+        times = Counter((outcome.set, outcome.language) for outcome in self.outcomes)
+        known = [outcome for outcome in self.outcomes if times[outcome.set, outcome.language] >= _MIN_LANGUAGE_PAGES]
+        return _scores("set, language", known, lambda outcome: f"{outcome.set}, {outcome.language}")
 
 
 def scores_by_set(outcomes: Sequence[PageScore]) -> str:
@@ -156,32 +142,6 @@ def _confusion(outcomes: Sequence[PageScore]) -> str:
     guesses = (*signals.PAGE_TYPES, None)
     rows = [(labelled, *(str(times[labelled, guess]) for guess in guesses)) for labelled in signals.PAGE_TYPES]
     return _table(("", *signals.PAGE_TYPES, "none"), rows)
-
-
-def _ablation(means: Means) -> str:
-    if not means:
-        return "Not measured (`--ablation`)."
-    whole = means[WHOLE]
-    rows = [(WHOLE, *(f"{mean:.3f}" for mean in whole.values()))]
-    for group, of_group in means.items():
-        if group != WHOLE:
-            rows.append((group, *(f"{of_group[name] - mean:+.3f}" for name, mean in whole.items())))
-    return (
-        "F1 of the first stage alone, trained on four fifths of the hosts and measured on the others, and its change "
-        "without a group:\n\n" + _table(("without", *(f"F1, {name}" for name in whole)), rows)
-    )
-
-
-def _curve(means: Means, outcomes: Sequence[PageScore]) -> str:
-    if not means:
-        return "Not measured (`--learning-curve`)."
-    whole: dict[str, list[float]] = defaultdict(list)
-    for outcome in outcomes:
-        whole[outcome.set].append(outcome.score.f1)
-    means_by_share = {**means, "100%": {name: float(np.mean(scores)) for name, scores in whole.items()}}
-    sets = list(whole)
-    rows = [(share, *(f"{of_share[name]:.3f}" for name in sets)) for share, of_share in means_by_share.items()]
-    return _table(("hosts", *(f"F1, {name}" for name in sets)), rows)
 
 
 def _by_hand(path: Path) -> str:

@@ -134,11 +134,6 @@ class Training:
         chosen = ~self._copied & (self._parts != without)
         return [self._examples[index] for index in np.flatnonzero(chosen).tolist()]
 
-    def first_rows(self) -> list[np.ndarray]:
-        """Return each page's features of the first stage, made without its own host."""
-        seen = self._features()
-        return _with_shares(seen, self._types(seen)[1])
-
     def _features(self) -> list[FirstStage]:
         return [
             features.read_first_stage(example.table, example.signals, self._without[part])
