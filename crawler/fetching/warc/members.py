@@ -343,29 +343,27 @@ class _PackedMembers:
         else:
             self._seen.clear()
 
-    def _find_start(self) -> int:
-        return self._pending.find(self._start)
+    def _find_start(self, position: int) -> int:
+        return self._pending.find(self._start, position)
 
     def _find_member(self) -> bool:
+        start = 0
         while True:
-            start = self._find_start()
-            if start < 0:
-                kept = self._pending[-len(self._start) + 1 :]
-                more = self._file.read(CHUNK_BYTES)
-                if not more:
-                    self._pending = b""
-                    return False
-                self._file_position += len(self._pending) - len(kept)
-                self._pending = kept + more
-                continue
-            self._file_position += start
-            self._pending = self._pending[start:]
-            if len(self._pending) < CHUNK_BYTES:
-                self._pending += self._file.read(CHUNK_BYTES)
-            if self._begins_record(self._pending):
+            found = self._find_start(start)
+            start = found if found >= 0 else max(start, len(self._pending) - len(self._start) + 1)
+            if len(self._pending) - start < HEADER_BYTES_MAX and (more := self._file.read(CHUNK_BYTES)):
+                self._file_position += start
+                self._pending = self._pending[start:] + more
+                start = 0
+            elif found < 0:
+                self._pending = b""
+                return False
+            elif self._begins_record(self._pending[start : start + HEADER_BYTES_MAX]):
+                self._file_position += start
+                self._pending = self._pending[start:]
                 return True
-            self._file_position += 1
-            self._pending = self._pending[1:]
+            else:
+                start += 1
 
 
 class GzipMembers(_PackedMembers):
@@ -471,8 +469,8 @@ class ZstdMembers(_PackedMembers):
         # Behind damage another file may begin, with its own dictionary.
         return _DICTIONARY_FRAME.match(packed) is not None or _is_zstd_record(packed, self.prelude.dictionary)
 
-    def _find_start(self) -> int:
-        starts = (self._pending.find(start) for start in (self._start, _DICTIONARY_FRAME_START))
+    def _find_start(self, position: int) -> int:
+        starts = (self._pending.find(start, position) for start in (self._start, _DICTIONARY_FRAME_START))
         return min((start for start in starts if start >= 0), default=-1)
 
     def _skip_prelude(self) -> None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from crawler.fetching.warc.members import MemberMark, MemberMarks, Members
 
 _RECORD_END = b"\r\n\r\n"
-_HEADER_END = re.compile(rb"\r?\n\r?\n")
+_HEADER_END = re.compile(rb"\r?\n(?:(\r?\n)|(?=WARC/[01]\.))")  # or the beginning of another record, if it has no end
 # wget states one byte too many; a header line or the line ends of an HTTP head that somebody edited are a few more.
 _LENGTH_ERROR_MAX = 64
 _TAIL_BYTES = 2 * _LENGTH_ERROR_MAX
@@ -183,12 +183,12 @@ class _RecordReader:
         return self._block_position, b"".join([*self._block, rest])
 
     def _read_header(self) -> dict[str, str]:
-        while (end := _HEADER_END.search(self._buffer, self._used)) is None:
+        while (end := _HEADER_END.search(self._buffer, self._used, self._used + HEADER_BYTES_MAX)) is None:
             if self._left() > HEADER_BYTES_MAX or not self._is_start():
                 raise LostRecordError(Damage.BAD_HEADER)
             if not self._fill():
                 raise LostRecordError(Damage.TRUNCATED)
-        if not self._is_start() or end.end() - self._used > HEADER_BYTES_MAX:
+        if not self._is_start() or end[1] is None:
             raise LostRecordError(Damage.BAD_HEADER)
         lines = self._buffer[self._used : end.start()].decode("utf-8", "replace").splitlines()
         self._use(end.end() - self._used)

@@ -99,6 +99,12 @@ def test_a_header_without_an_end_is_lost_alone():
     assert damages(read(endless)) == [Damage.BAD_HEADER]
 
 
+def test_twenty_thousand_headers_without_an_end_cost_no_other_record(tmp_path):
+    content = write_warc(tmp_path / "a.warc", PAGES, packed=False).read_bytes()
+    records = read(b"WARC/1.0\r\nWARC-Type: response\r\n" * 20_000 + content)
+    assert (len(damages(records)), urls(records)) == (20_000, [url for url, _ in PAGES])
+
+
 @pytest.mark.parametrize("stated", ["9", "999999"], ids=["too short", "too long"])
 def test_a_record_that_lies_about_its_length_is_lost_alone(tmp_path, packed, stated):
     parts = []
