@@ -31,6 +31,7 @@ _VALUE_START = re.compile(r"[{\[(]|JSON\.parse\b|decodeURIComponent\b|!?function
 _JSON_TYPE = re.compile(r"(?:^|/)(?:json|[\w.-]+\+json)$", re.IGNORECASE)
 _CODE_TYPES = frozenset({"", "text/javascript", "application/javascript", "module"})
 _LINKED_DATA = "ld+json"
+_FLIGHT = re.compile(r"\b__next_f\.push\(\s*\[\s*1\s*,")  # a part of what React's server components sent
 _DEVALUED_ID = "__NUXT_DATA__"
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -47,23 +48,30 @@ _RETURN = re.compile(r"\breturn\s*(?=[{\[])")
 _MAX_CODE_POINT = 0x10FFFF
 
 
+_FLIGHT_ROW = re.compile(rb"\s*(?P<name>[0-9a-f]{1,8}):(?:T(?P<size>[0-9a-f]{1,8}),)?")
+_FLIGHT_REFERENCE = re.compile(r"\$[L@]?([0-9a-f]{1,8})")
+
+
 class _BrokenLiteralError(ValueError):
     """The text is not a literal, or one beyond the bounds."""
 
 
 def read_states(root: HtmlElement) -> Iterator[Any]:
     """Yield the states in a page's scripts as JSON values, in reading order; broken ones are skipped."""
-    left, states = _MAX_CHARS, 0
+    left, states, flight = _MAX_CHARS, 0, []
     for script in islice(root.iter("script"), _MAX_SCRIPTS):
         text, kind = script.text or "", (script.get("type") or "").partition(";")[0].strip().lower()
         if not text or kind.endswith(_LINKED_DATA) or len(text) > left:
             continue
         left -= len(text)
+        flight += [part for push in _FLIGHT.finditer(text) if isinstance(part := _json_value(text, push.end()), str)]
         for state in _states_of(script, text, kind):
             yield state
             states += 1
             if states == _MAX_STATES:
                 return
+    if flight:
+        yield _Flight("".join(flight).encode("utf-8", "surrogatepass")).rows()
 
 
 def _states_of(script: HtmlElement, text: str, kind: str) -> Iterator[Any]:
@@ -242,3 +250,51 @@ class _Devalued:
             places = value[1:] if value and isinstance(value[0], str) else value  # ["Reactive", 1]
             return [self.value(inner, level + 1) for inner in places]
         return value
+
+
+class _Flight:
+    """The rows that server components of React send: an id in hexadecimal, and JSON or a text of so many bytes.
+
+    An element is `["$", tag, key, properties]`; "$L1f" stands for the row 1f.
+    """
+
+    def __init__(self, sent: bytes) -> None:
+        self._rows: dict[str, Any] = {}
+        self._seen: set[str] = set()
+        self._left = _MAX_TOKENS
+        place = 0
+        while (row := _FLIGHT_ROW.match(sent, place)) is not None:
+            if row["size"]:
+                place = row.end() + int(row["size"], 16)
+                value: Any = sent[row.end() : place].decode("utf-8", "replace")
+            else:
+                end = sent.find(b"\n", row.end())
+                place = len(sent) if end < 0 else end + 1
+                line = sent[row.end() : place].decode("utf-8", "replace")
+                value = _json_value(line, 0) if line[:1] in '[{"' else None
+            self._rows[row["name"].decode()] = value
+
+    def rows(self) -> list[Any]:
+        """Return the values of the rows, each in the place where it is named first."""
+        return [self._row(name) for name in self._rows]
+
+    def _row(self, name: str, level: int = 0) -> Any:
+        if name in self._seen:
+            return None
+        self._seen.add(name)
+        return self._value(self._rows.get(name), level)
+
+    def _value(self, value: Any, level: int) -> Any:
+        self._left -= 1
+        if self._left < 0 or level > _MAX_LEVELS:
+            return None
+        if isinstance(value, str):
+            reference = _FLIGHT_REFERENCE.fullmatch(value)
+            return self._row(reference[1], level + 1) if reference else value
+        if isinstance(value, dict):
+            return {key: self._value(inner, level + 1) for key, inner in value.items()}
+        if not isinstance(value, list):
+            return value
+        if len(value) > 3 and value[0] == "$" and isinstance(value[3], dict):  # noqa: PLR2004 — an element
+            return {"type": value[1], **{key: self._value(inner, level + 1) for key, inner in value[3].items()}}
+        return [self._value(inner, level + 1) for inner in value]

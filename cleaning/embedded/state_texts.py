@@ -44,7 +44,7 @@ _ASIDE_KEYS = re.compile(
 _LINK_KEYS = ("url", "href", "slug", "link", "path", "uri", "permalink")
 _BLOCK_TYPE = re.compile(r"(?:^|[-_])(?:p|paragraph|text-?block|block)$|paragraph$", re.IGNORECASE)
 _HEADING_TYPE = re.compile(r"heading|subhead|^h[1-6]$|headline", re.IGNORECASE)
-_ITEM_TYPE = re.compile(r"list-?item$", re.IGNORECASE)
+_ITEM_TYPE = re.compile(r"list-?item$|^li$", re.IGNORECASE)
 _QUOTE_TYPE = re.compile(r"quote", re.IGNORECASE)
 
 

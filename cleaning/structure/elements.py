@@ -243,7 +243,7 @@ def _stated_language(element: HtmlElement) -> str:
 
 _CELLS = ("td", "th")
 # In a cell, these say that the table arranges the page.
-_LAYOUT_TAGS = ("table", "form", "h1", "h2", "h3", "h4", "article", "section", "nav", "iframe", "pre")
+_LAYOUT_TAGS = ("table", "form", "h1", "h2", "h3", "h4", "article", "section", "nav", "iframe")
 _MAX_DATA_CELL_CHARS = 1_500
 _SAMPLED_CELLS = 60
 

@@ -12,6 +12,10 @@ def states(source):
     return list(read_states(parse(f"<body>{source}").root))
 
 
+FLIGHT = (
+    '<script>self.__next_f.push([1,"0:[\\"$\\",\\"p\\",null,{\\"children\\":\\"one"])</script>'
+    '<script>self.__next_f.push([1," two\\"}]\\n1:\\"$2\\"\\n2:T5,a\\nb:c3:I[4]\\n"])</script>'
+)
 WRITTEN = {
     "JSON": ('<script type="application/json">{"a": "b"}</script>', {"a": "b"}),
     "an assignment": ('<script>var x = 1;\nwindow.__INITIAL_STATE__ = {"a": "b"}; f();</script>', {"a": "b"}),
@@ -26,6 +30,10 @@ WRITTEN = {
     "a function of Nuxt": (
         '<script>window.__NUXT__=(function(a,b){return {data:[{title:a,n:b,c:"d"}]}}("T",{e:1}));</script>',
         {"data": [{"title": "T", "n": {"e": 0}, "c": "d"}]},
+    ),
+    "rows of server components, in parts": (
+        FLIGHT,
+        [{"type": "p", "children": "one two"}, "a\nb:c", None, None],
     ),
     "places in a list": (
         '<script type="application/json" id="__NUXT_DATA__">[["Reactive",1],{"a":2,"c":3},"b",[2,9]]</script>',

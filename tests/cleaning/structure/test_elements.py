@@ -5,6 +5,7 @@ from urllib.parse import urljoin
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structures import markdown
 
 from cleaning.structure.elements import PageUrls
 
@@ -37,3 +38,14 @@ def test_an_address_is_joined_as_the_standard_library_does(base, address):
 )
 def test_an_address_is_absolute_or_left_out(url, base, address, absolute):
     assert PageUrls(url, base).absolute(address) == absolute
+
+
+def test_a_listing_in_a_cell_of_data_is_code_in_the_cell(read):
+    document = read(
+        "<table><tr><th>Command<th>Example</tr><tr><td>Read<td><pre>tide read\ntide stop | head</pre></tr>"
+        "<tr><td>Stop<td><code>tide stop</code></tr></table>"
+    )
+    assert markdown(document).splitlines()[2:] == [
+        "| Read | `tide read`<br>`tide stop \\| head` |",
+        "| Stop | `tide stop` |",
+    ]
