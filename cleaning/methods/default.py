@@ -5,6 +5,7 @@ cleaning/README.md describes the method, docs/model-card.md its training.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from cleaning.notes import keep_notes
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
-    from cleaning.blocks import Page
+    from cleaning.blocks import Block, Page
     from cleaning.classifier.model import Model, Prediction
     from cleaning.leaves import Leaf
     from cleaning.metadata.statements import Statements
@@ -35,6 +36,23 @@ _NAMELESS = frozenset({"-hidden", "-unseen", "-hidden -unseen"})
 _OPENERS = frozenset("button summary dt label h1 h2 h3 h4 h5 h6 th".split())
 # Of the kept words: pages that a script shows later hide more.
 _MAX_HIDDEN_SHARE = 0.2
+
+# The link by which a reader gets no more letters, and the sentence that says why they got this one.
+_UNSUBSCRIBE = re.compile(
+    r"\bunsubscribe|\bopt[ -]out\b|abbestellen|newsletter abmelden|abmelden\b|désabonne|désinscri"
+    r"|dar(?:se|te|me) de baja|cancelar (?:la |a |su |tu )?(?:suscrip|subscri|inscri)|annulla(?:re)? l.iscrizione"
+    r"|disiscri|uitschrijven|afmelden|avsluta prenumeration|avregistrera|afmeld|wypisz|odhlásit|leiratkoz"
+    r"|отписаться|відписатися|abonelikten"
+    r"|退订|退訂|取消订阅|取消訂閱|配信停止|登録解除|구독 ?취소|수신 ?거부",
+    re.IGNORECASE,
+)
+_RECEIVED = re.compile(
+    r"you(?:.re| are)? receiv|because you|sent to you|(?:erh[aä]lt|bekomm)\w* (?:diese|den|sie)|vous recevez"
+    r"|recib\w+ este"
+    r"|ricevi quest|recebe\w* est|ontvang\w* deze|配信しています|收到此|받으신",
+    re.IGNORECASE,
+)
+_MAX_FAREWELL_TEXTS, _MAX_FAREWELL_WORDS, _MAX_FAREWELL_SHARE = 6, 60, 0.3
 
 _CITATION = "Blocksieve's own; see cleaning/README.md"
 
@@ -80,7 +98,7 @@ class _TrainedMethod:
         table = build_leaf_table(leaves)
         prediction = self._predict(page, read_statements(page.root), table)
         decisions = decide(table, prediction._replace(scores=np.array(scores, np.float64)), options)
-        return keep_notes(page.root, _without_hidden(table, decisions))
+        return _completed(page, table, decisions)
 
     def decide_page(self, page: Page, stated: Statements, options: Options) -> MethodResult:
         """Return the decisions on a page, its type and the type's probability; no type for a page without text."""
@@ -96,13 +114,12 @@ class _TrainedMethod:
         if not within.blocks:
             return MethodResult([])
         prediction = self._predict(page, stated, within)
-        decisions = keep_notes(page.root, _without_hidden(within, decide(within, prediction, options)))
+        decisions = _completed(page, within, decide(within, prediction, options))
         scores = None if site_model is None else site_model.judge(within, prediction.scores, page.url)
         taught = None
         if scores is not None:
             untaught = decisions
-            decisions = decide(within, prediction._replace(scores=scores), options)
-            decisions = keep_notes(page.root, _without_hidden(within, decisions))
+            decisions = _completed(page, within, decide(within, prediction._replace(scores=scores), options))
             taught = _name_taught(decisions, untaught)
         beyond = [Decision(block, 0.0, Reason.TRUNCATED) for block in whole.blocks[options.max_blocks :]]
         return MethodResult(decisions + beyond, prediction.type, prediction.confidence, taught)
@@ -118,6 +135,35 @@ def _name_taught(decisions: list[Decision], untaught: list[Decision]) -> frozens
         if not decisions[number].kept:
             decisions[number] = replace(decisions[number], reason=Reason.TAUGHT)
     return frozenset(changed)
+
+
+def _completed(page: Page, table: LeafTable, decisions: list[Decision]) -> list[Decision]:
+    """Return the decisions with what belongs to kept texts by its place: footnotes; and without what does not."""
+    return _without_farewell(keep_notes(page.root, _without_hidden(table, decisions)))
+
+
+def _without_farewell(decisions: list[Decision]) -> list[Decision]:
+    """Return the decisions without the end of a newsletter, which says why one got it and how to get no more."""
+    kept = [number for number, decision in enumerate(decisions) if decision.kept]
+    near = range(kept[-_MAX_FAREWELL_TEXTS:][0], min(kept[-1] + 3, len(decisions))) if kept else ()
+    first = next((number for number in near if _is_farewell(decisions[number].block)), None)
+    if first is None:
+        return decisions
+    if first > 0 and _RECEIVED.search(decisions[first - 1].block.text):
+        first -= 1
+    ended = [number for number in kept if number >= first]
+    words = [sum(decisions[number].block.words for number in numbers) for numbers in (ended, kept)]
+    if words[0] > _MAX_FAREWELL_SHARE * words[1]:
+        return decisions
+    return [
+        replace(decision, reason=Reason.FOOTER) if decision.kept and number >= first else decision
+        for number, decision in enumerate(decisions)
+    ]
+
+
+def _is_farewell(block: Block) -> bool:
+    is_short = 0 < block.words <= _MAX_FAREWELL_WORDS and block.link_words > 0
+    return is_short and _UNSUBSCRIBE.search(block.text) is not None
 
 
 def _without_hidden(table: LeafTable, decisions: list[Decision]) -> list[Decision]:

@@ -215,3 +215,23 @@ def test_one_paragraph_of_news_is_never_an_empty_text():
 )
 def test_error_or_notice_has_no_text(notice):
     assert cleaned(notice).text == ""
+
+
+@pytest.mark.parametrize(
+    "farewell",
+    [
+        '<p>You receive this letter because you asked. <a href="/u">Unsubscribe</a></p><p>Quay Street 4</p>',
+        '<p>Sie erhalten diese Mail, weil Sie sich angemeldet haben.</p><p><a href="/u">Newsletter abbestellen</a></p>',
+        '<p>Vous recevez cette lettre à la suite de votre inscription. <a href="/u">Se désabonner</a></p>',
+    ],
+)
+def test_the_end_of_a_newsletter_is_no_text(farewell):
+    news = "".join(
+        f"<tr><td><h2>{place}</h2><p>The bell of the {place} has been stolen, and the police have asked everybody to "
+        "listen. It weighs ninety kilos and has a crack, so it sounds like a pot at night.</p></td></tr>"
+        for place in ("outer mole", "old school", "ferry")
+    )
+    page = clean(f"<body><table><tr><td><table>{news}<tr><td>{farewell}</td></tr></table></td></tr></table>")
+    assert "ferry has been stolen" in page.text
+    assert "Unsubscribe" not in page.text + page.markdown
+    assert page.text.endswith("a pot at night.")
