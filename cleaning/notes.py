@@ -34,7 +34,7 @@ _SHORT_LINKS = etree.XPath(
     "descendant::a[contains(@href, '#') and substring-after(@href, '#') != '' and "
     f"string-length(normalize-space()) <= {_MAX_CHARS}]"
 )
-_IDS, _NAMES = etree.XPath("descendant::*/@id"), etree.XPath("descendant::a/@name")
+_IDS, _NAMES = etree.XPath("descendant::*/@id"), etree.XPath("descendant::*[self::a or self::span]/@name")
 _MAX_LINKS = 2_000  # of a page; the names of a page with more are the lines of a program
 _MAX_NOTE_ELEMENTS = 60
 # A page with more notes lists its sources: on the labelled pages, readers took none of such lists for main text.

@@ -76,6 +76,7 @@ _DOMAINS = {
 }
 # libxml2 stops reading at `</html>` and moves the rest after `</body>` outside; browsers read on.
 _FIRST_END = re.compile(rb"</(?:body|html|BODY|HTML)")
+_NAMED_ANCHOR = re.compile(rb"<[aA]\s+(?:name|NAME|id|ID)\s*=")
 _END_TAG = re.compile(rb"</(?:body|html)\s*>", re.IGNORECASE)
 # libxml2 takes quadratic time in a tag's attributes: a tenth of a second for this number. Of several tags, the squares
 # of the numbers are added.
@@ -317,7 +318,7 @@ def _build(utf_8: bytes, url: str | None, encoding: str | None, parse_warnings: 
     _close_head(root)
     if scan.has_templates and b"shadowroot" in body:
         _open_shadow_roots(root)
-    show_as_browser(root, has_templates=scan.has_templates)
+    show_as_browser(root, has_templates=scan.has_templates, has_anchors=_NAMED_ANCHOR.search(body) is not None)
     # libxml2 stops at 2,048 levels without an error; deeper content is lost.
     last = parser.error_log.last_error
     if last is not None and "Excessive depth" in last.message:

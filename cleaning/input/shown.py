@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # $RC("B:0","S:0") moves the part S:0 to the place of the template B:0, and $RS does so inside a part.
 _MOVE = re.compile(r"\$R[CSXR]\w*\(\"([^\"]{1,60})\",\s*\"([^\"]{1,60})\"")
 _PARTS = etree.XPath("descendant::div[@hidden and contains(@id, 'S:')]")
+_ANCHORS = etree.XPath("descendant::a[@name and not(@href) and not(@role) and not(@onclick)]")
 _PART = re.compile(r"(.*)S:([0-9a-f]+)")
 _QUOTES = "\"'\u201c\u201d\u201e\u00ab\u00bb\u2039\u203a\u2018\u2019\u300c\u300e"
 _QUOTED = re.compile(rf"^\s*[{_QUOTES}]|[{_QUOTES}]$")
@@ -35,10 +36,16 @@ _LISTING_CLASS = re.compile(r"code|crayon|syntax|highlight|listing|\bline", re.I
 _MAX_LINES = 20_000
 
 
-def show_as_browser(root: HtmlElement, *, has_templates: bool) -> None:
-    """Change a page's tree to what a browser shows; `has_templates` is False for a page without templates."""
+def show_as_browser(root: HtmlElement, *, has_templates: bool, has_anchors: bool) -> None:
+    """Change a page's tree to what a browser shows; `has_…` is False for a page without templates or named anchors.
+
+    A named anchor without an address leads nowhere, so the texts in it are not in a link.
+    """
     if has_templates:
         _place_streamed(root)
+    if has_anchors:
+        for anchor in _ANCHORS(root):
+            anchor.tag = "span"
     for element in list(root.iter("q", "ruby", "img", "amp-img", "table")):
         if element.tag == "q":
             _set_quotation_marks(element)

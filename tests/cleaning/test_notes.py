@@ -39,6 +39,8 @@ class="label"><span>[</span><a role="doc-backlink" href="#id1">1</a><span>]</spa
     "docutils": """<a class="footnote-reference" href="#id4" id="id3">[1]</a>
 <table class="docutils footnote" frame="void" id="id4" rules="none"><tbody valign="top"><tr><td class="label">
 <a class="fn-backref" href="#id3">[1]</a></td><td>NOTE</td></tr></tbody></table>""",
+    "by hand, in capitals": """<A HREF="#n1" NAME="r1">(1)</A>
+<P><A NAME="n1"></A><A HREF="#r1">(1)</A> NOTE</P>""",
     "by hand, with a star": """<a href="#n1" name="r1">*</a>
 <p class="small"><a name="n1" href="#r1">*</a> NOTE</p>""",
 }

@@ -89,3 +89,18 @@ def test_a_streamed_part_stands_where_its_template_is(script):
     page = page_of('<template id="B:0"></template><p>Loading</p>', f"{part}<script>{script}</script>")
     assert page.text.index("The bell rang.") < page.text.index("It was cold.")
     assert page.markdown.index("The bell rang.") < page.markdown.index("It was cold.")
+
+
+def test_a_named_anchor_is_no_link():
+    def scene(speaker, line):
+        return (
+            f"<A NAME=speech{line}><b>{speaker}</b></a><blockquote><A NAME={line}>{LINE} {line}.</A><br></blockquote>"
+        )
+
+    scenes = "".join(scene(speaker, line) for line, speaker in enumerate(["BERNARDO", "FRANCISCO", "MARCELLUS"] * 3))
+    page = clean(f"<title>The Watch</title><body><h3>SCENE I. A quay.</h3>{scenes}</body>")
+    assert "FRANCISCO" in page.text
+    assert "links" not in page.counts()
+
+
+LINE = "Who stands upon the mole so late at night, and lets the cold wind in that was to stay upon the sea"
