@@ -13,7 +13,7 @@ from cleaning._native import load_compiled
 from cleaning.terms import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -139,6 +139,15 @@ class NearFingerprints(Generic[Item]):
         nearest = min((bucket.nearest(fingerprint) for bucket in buckets), key=_bits_of, default=None)
         return None if nearest is None or nearest.bits > self._max_distance else nearest
 
+    def matches(self, fingerprint: int) -> list[NearMatch[Item]]:
+        """Return all items within `max_distance`, each once."""
+        buckets = (self._by_band[key] for key in self._keys(fingerprint) if key in self._by_band)
+        return list(
+            {
+                id(near.item): near for bucket in buckets for near in bucket.within(fingerprint, self._max_distance)
+            }.values()
+        )
+
     def add(self, fingerprint: int, item: Item) -> None:
         for key in self._keys(fingerprint):
             if key not in self._by_band:
@@ -178,6 +187,15 @@ class _Bucket(Generic[Item]):
             numbers.append((int(bits[number]), number))
         least, number = min(numbers)
         return NearMatch(self._items[number], least)
+
+    def within(self, fingerprint: int, max_distance: int) -> Iterator[NearMatch[Item]]:
+        """Yield the items within a distance."""
+        bits = np.bitwise_count(self._packed ^ np.uint64(fingerprint))
+        for number in np.flatnonzero(bits <= max_distance).tolist():
+            yield NearMatch(self._items[number], int(bits[number]))
+        for number, value in enumerate(self._recent, len(self._packed)):
+            if (differing := distance(fingerprint, value)) <= max_distance:
+                yield NearMatch(self._items[number], differing)
 
 
 def _bits_of(match: NearMatch[Item]) -> int:

@@ -46,7 +46,8 @@ from crawler.storage.reclean import (
     read_pages_after,
     read_reclean_progress,
 )
-from crawler.storage.store import PageState, Store
+from crawler.storage.store import Store
+from crawler.storage.visits import PageState
 from crawler.teaching.records import read_site_model
 from crawler.urls import known_url
 from crawler.workers.pool import WorkerPool
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from crawler.fetching.replay import ReplaySource
     from crawler.processing import SiteTemplates
     from crawler.storage.reclean import PageToReclean, RecleanProgress
-    from crawler.storage.store import SavedVisit
+    from crawler.storage.visits import SavedVisit
     from crawler.workers.tasks import SentFingerprint
 
 logger = logging.getLogger(__name__)

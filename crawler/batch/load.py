@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from cleaning.page_fingerprint import Fingerprinter
     from crawler.config import Config
-    from crawler.storage.store import SavedVisit
+    from crawler.storage.visits import SavedVisit
 
 _SPIDER = "import"
 _SUMMARY_FILE = "summary.json"

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from crawler.health.conditions import Finding, SiteCounts, SiteCrawl
-    from crawler.storage.store import SavedVisit, Store
+    from crawler.storage.store import Store
+    from crawler.storage.visits import SavedVisit
     from crawler.visit import Visit
 
 logger = logging.getLogger(__name__)
@@ -92,11 +93,7 @@ class HealthStep:
         if database is not None:
             findings[DATABASE] = [database]
 
-        def write_findings(connection: Connection) -> None:
-            for site in sorted(findings):
-                records.record_findings(connection, site, findings[site], now)
-
-        store.write(write_findings)
+        store.write(lambda connection: records.record_findings(connection, findings, now))
         return findings
 
     def _judge(

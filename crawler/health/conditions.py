@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from crawler.schedule import MAX_VANISHED_SHARE, MIN_REVISITS
 from crawler.storage.pages import REVISIT_KEY
-from crawler.storage.store import STATES_OF_STORED_PAGES, PageState
+from crawler.storage.visits import STATES_OF_STORED_PAGES, PageState
 from crawler.terminal import count_of
 from crawler.urls import site_of
 from crawler.visit import MISSING_OUTCOMES, REFUSAL_OUTCOMES, Outcome, ProcessedPage
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from crawler.storage.store import SavedVisit
+    from crawler.storage.visits import SavedVisit
     from crawler.visit import Visit
 
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from crawler.health.conditions import Condition, SiteCounts, SiteCrawl, kept_share, usual_kept_share
 from crawler.storage.tables import alert, batched, insert_on_conflict, page, section, site_crawl
@@ -150,19 +150,32 @@ def _next_visit(connection: Connection, sites: frozenset[str]) -> datetime | Non
     return min((moment for moment in moments if moment is not None), default=None)
 
 
-def record_findings(connection: Connection, site: str, findings: Iterable[Finding], now: datetime) -> None:
-    """Store the conditions that begin to hold on a site, and when others ended; a lasting one keeps its `since`."""
-    for finding in findings:
-        key = (alert.c.site == site, alert.c.condition == finding.condition.value)
-        if finding.holds:
-            values = {"sentence": finding.sentence, "ended": None}
-            row = {"site": site, "condition": finding.condition.value, "since": now, **values}
-            statement = insert_on_conflict(connection, alert).values(row)
-            connection.execute(statement.on_conflict_do_update(index_elements=["site", "condition"], set_=values))
-        else:
-            # No alert was sent for its beginning, so none is sent for its end.
-            connection.execute(delete(alert).where(*key, alert.c.sent.is_(None)))
-            connection.execute(update(alert).where(*key, alert.c.ended.is_(None)).values(ended=now))
+def record_findings(connection: Connection, findings: Mapping[str, Sequence[Finding]], now: datetime) -> None:
+    """Store the conditions that begin to hold on sites, and when others ended; a lasting one keeps its `since`."""
+    stored: dict[tuple[str, str], bool] = {}
+    for part in batched(sorted(findings), _SITES_AT_ONCE):
+        rows = connection.execute(select(alert.c.site, alert.c.condition, alert.c.sent).where(alert.c.site.in_(part)))
+        stored |= {(row.site, row.condition): row.sent is not None for row in rows}
+    begun: list[dict[str, Any]] = []
+    untold: list[dict[str, str]] = []
+    over: list[dict[str, str]] = []
+    for site, of_site in sorted(findings.items()):
+        for finding in of_site:
+            key = (site, finding.condition.value)
+            if finding.holds:
+                begun.append({"site": site, "condition": key[1], "since": now, "sentence": finding.sentence})
+            elif key in stored:
+                (over if stored[key] else untold).append({"of_site": site, "of_condition": key[1]})
+    if begun:
+        statement = insert_on_conflict(connection, alert)
+        values = {"sentence": statement.excluded.sentence, "ended": None}
+        connection.execute(statement.on_conflict_do_update(index_elements=["site", "condition"], set_=values), begun)
+    key_is = (alert.c.site == bindparam("of_site"), alert.c.condition == bindparam("of_condition"))
+    if untold:
+        # No alert was sent for its beginning, so none is sent for its end.
+        connection.execute(delete(alert).where(*key_is), untold)
+    if over:
+        connection.execute(update(alert).where(*key_is, alert.c.ended.is_(None)).values(ended=now), over)
 
 
 def claim_alerts(connection: Connection, now: datetime) -> list[Alert]:

@@ -30,7 +30,8 @@ from crawler.monitoring.exit_status import (
 )
 from crawler.processing.store_thread import StoreThread
 from crawler.storage.database import location_of_url
-from crawler.storage.store import PageState, Store
+from crawler.storage.store import Store
+from crawler.storage.visits import PageState
 from crawler.urls import site_of
 from crawler.visit import Outcome, ProcessedPage, Visit
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawler.storage.queries import StoredItem
-    from crawler.storage.store import SavedVisit
+    from crawler.storage.visits import SavedVisit
     from crawler.visit import LeaseToken
 
 logger = logging.getLogger(__name__)

@@ -1,54 +1,42 @@
-"""The blocks and sightings of a page: those of its earlier visits are read, duplicates found, and the new ones written.
+"""The blocks and sightings of the pages of a batch: read at once, compared in memory, and written at once.
 
 A block is a kept text. A sighting is a repeat: a stored block's text on another page, or again on the same page.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, case, func, or_, select, update
 
 from cleaning.fingerprint import distance
-from crawler.page_comparison import EarlierRow, KeptBlock, OriginalBlock, compare_blocks, same_terms
-from crawler.storage.near_duplicates import MAX_DISTANCE, IndexEntry
+from crawler.page_comparison import EarlierRow, OriginalBlock, compare_blocks, same_terms
+from crawler.storage.locks import NotReadError
+from crawler.storage.near_duplicates import IndexEntry, NearIndex
 from crawler.storage.search_index import SearchableBlock
-from crawler.storage.tables import (
-    Rows,
-    batched,
-    block,
-    insert_numbered,
-    insert_rows,
-    sighting,
-    signed,
-    to_json,
-    unsigned,
-)
+from crawler.storage.tables import Rows, batched, block, insert_rows, sighting, signed, to_json, unsigned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Table, Update
+    from sqlalchemy import BindParameter, Table, Update
     from sqlalchemy.engine import Connection, RowMapping
 
     from cleaning.page_fingerprint import FingerprintedBlock
-    from crawler.page_comparison import PageComparison
+    from crawler.page_comparison import KeptBlock, PageComparison
     from crawler.storage.change_log import ChangeLog
-    from crawler.storage.near_duplicates import DuplicateRules, FingerprintIndex, FingerprintMatch
-    from crawler.storage.search_index import TokenWriter
+    from crawler.storage.near_duplicates import DuplicateRules, FingerprintIndex
+    from crawler.storage.search_index import TokenChanges
 
 
-@dataclass(frozen=True, slots=True)
-class VisitedPage:
-    """The page whose blocks are written, the time of the visit, and the transaction's change sequence."""
+class VisitedPage(NamedTuple):
+    """The page that a visit shows, its site, and the time of the visit."""
 
     page_id: int
     site: str
     visit_time: datetime
-    sequence: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,170 +47,6 @@ class NewSighting:
     original: OriginalBlock
     distance: int
     exact: bool
-
-
-_BLOCKS_OF_PAGE = select(
-    block.c.id, block.c.position, block.c.digest, block.c.fingerprint, block.c.text, block.c.gone_at
-).where(block.c.page_id == bindparam("page"))
-_SIGHTINGS_OF_PAGE = (
-    select(
-        sighting.c.id,
-        sighting.c.position,
-        sighting.c.digest,
-        sighting.c.text,
-        sighting.c.gone_at,
-        sighting.c.block_id,
-        block.c.text.label("original_text"),
-        block.c.digest.label("original_digest"),
-        block.c.fingerprint.label("original_fingerprint"),
-    )
-    .join(block, block.c.id == sighting.c.block_id)
-    .where(sighting.c.page_id == bindparam("page"))
-)
-
-
-def read_earlier(connection: Connection, page_id: int) -> list[EarlierRow]:
-    """Return all blocks and sightings that a page ever had; they may be gone."""
-    page = {"page": page_id}
-    blocks = [
-        EarlierRow(
-            row_id=row.id,
-            is_sighting=False,
-            original=OriginalBlock(row.id, row.text, row.digest, row.fingerprint),
-            position=row.position,
-            digest=row.digest,
-            text=row.text,
-            gone=row.gone_at is not None,
-        )
-        for row in connection.execute(_BLOCKS_OF_PAGE, page)
-    ]
-    sightings = [
-        EarlierRow(
-            row_id=row.id,
-            is_sighting=True,
-            original=OriginalBlock(row.block_id, row.original_text, row.original_digest, row.original_fingerprint),
-            position=row.position,
-            digest=row.digest,
-            text=row.original_text if row.text is None else row.text,
-            gone=row.gone_at is not None,
-        )
-        for row in connection.execute(_SIGHTINGS_OF_PAGE, page)
-    ]
-    return blocks + sightings
-
-
-class BlockWriter:
-    """Writes the blocks of pages, and the duplicates among them, by the rules, as sightings."""
-
-    def __init__(self, index: FingerprintIndex, rules: DuplicateRules) -> None:
-        self._index = index
-        self._rules = rules
-
-    def compare(
-        self,
-        candidates: Sequence[FingerprintedBlock],
-        earlier: Sequence[EarlierRow],
-        page_texts: Callable[[], Container[str]] = frozenset,
-    ) -> PageComparison:
-        """Compare a visit with the page's earlier rows by the rules: with scope `off` no candidate repeats another."""
-        if self._rules.scope == "off":
-            candidates = [replace(candidate, repeats=None, distance=0) for candidate in candidates]
-        return compare_blocks(candidates, earlier, self._rules.max_distance, page_texts)
-
-    def write(
-        self, connection: Connection, visited: VisitedPage, comparison: PageComparison, tokens: TokenWriter
-    ) -> FoundOriginals:
-        """Store new candidates as blocks or sightings, refresh the kept rows; return all new sightings."""
-        duplicates = self._find_originals(
-            connection, visited, [candidate for candidate in comparison.new if candidate.repeats is None]
-        )
-        known = {duplicate.candidate.position for duplicate in duplicates.sightings}
-        fresh = [
-            candidate for candidate in comparison.new if candidate.repeats is None and candidate.position not in known
-        ]
-        blocks = _add_blocks(connection, visited, fresh, tokens)
-        self._index.add(
-            connection,
-            [
-                IndexEntry(original.fingerprint, original.block_id)
-                for original in blocks.values()
-                if original.fingerprint is not None
-            ],
-        )
-        kept = _kept_blocks(comparison)
-        originals = blocks | _kept_originals(comparison, kept)
-        originals |= {duplicate.candidate.position: duplicate.original for duplicate in duplicates.sightings}
-        sightings = (*duplicates.sightings, *_sightings_of_repeats(comparison.new, originals))
-        _refresh_rows(connection, visited, comparison.kept, kept)
-        tokens.refresh(kept_block for kept_block in comparison.kept if not kept_block.earlier.is_sighting)
-        _add_sightings(connection, visited, sightings)
-        mark_gone(connection, visited, comparison.missing)
-        return replace(duplicates, sightings=sightings)
-
-    def _find_originals(
-        self, connection: Connection, visited: VisitedPage, new: list[FingerprintedBlock]
-    ) -> FoundOriginals:
-        if not self._rules.beyond_page:
-            return FoundOriginals()
-        return find_originals(connection, self._index, visited, new, within_site=self._rules.scope == "site")
-
-
-def _kept_blocks(comparison: PageComparison) -> dict[int, OriginalBlock]:
-    """Return the page's own kept blocks, with their present texts, by id."""
-    return {
-        kept_block.earlier.row_id: replace(kept_block.earlier.original, text=kept_block.text)
-        for kept_block in comparison.kept
-        if not kept_block.earlier.is_sighting
-    }
-
-
-def _kept_originals(comparison: PageComparison, kept: Mapping[int, OriginalBlock]) -> dict[int, OriginalBlock]:
-    """Return, by position, the block of each kept row: the row itself, or the original of a sighting."""
-    return {
-        kept_block.position: kept.get(kept_block.earlier.original.block_id, kept_block.earlier.original)
-        for kept_block in comparison.kept
-    }
-
-
-def _sightings_of_repeats(new: Iterable[FingerprintedBlock], originals: dict[int, OriginalBlock]) -> list[NewSighting]:
-    """Return the candidates that repeat another candidate of their page, as sightings of its original."""
-    sightings = []
-    for candidate in new:
-        if candidate.repeats is not None:
-            original = originals[candidate.repeats]
-            originals[candidate.position] = original
-            sightings.append(_sighting_of_repeat(candidate, original))
-    return sightings
-
-
-def _sighting_of_repeat(candidate: FingerprintedBlock, original: OriginalBlock) -> NewSighting:
-    bits = candidate.distance
-    if candidate.fingerprint is not None and original.fingerprint is not None:
-        bits = distance(candidate.fingerprint, original.fingerprint)
-    return NewSighting(candidate, original, bits, exact=candidate.digest == original.digest)
-
-
-SAME_DIGEST_MAX = 8
-"""The number of stored blocks with its digest that a text is compared with. A crawled database has one, unless texts
-were crafted to have another text's digest."""
-
-# In a database that was filled with a narrower DEDUP_SCOPE, thousands of blocks may have the same digest.
-_PLACES_MAX = 256
-_PLACES_OF_DIGESTS = {
-    "sqlite": """
-    SELECT block.id, block.page_id, block.site, block.digest FROM json_each(?) AS query CROSS JOIN block
-    ON block.id IN (SELECT id FROM block WHERE digest = query.value{of_site} LIMIT {limit})
-    """,
-    "postgresql": """
-    SELECT same.* FROM unnest(%s::bigint[]) AS query(digest) CROSS JOIN LATERAL (
-        SELECT id, page_id, site, digest FROM block WHERE digest = query.digest{of_site} LIMIT {limit}
-    ) AS same
-    """,
-}
-_OF_SITE = {"sqlite": " AND site = ?", "postgresql": " AND site = %s"}
-_HAS_ID = block.c.id.in_(bindparam("ids", expanding=True))
-_PLACES_BY_ID = select(block.c.id, block.c.page_id, block.c.site).where(_HAS_ID)
-_ORIGINALS_BY_ID = select(block.c.id, block.c.digest, block.c.fingerprint, block.c.text).where(_HAS_ID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,115 +60,477 @@ class FoundOriginals:
     not_compared: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Duplicated:
-    """The blocks that a candidate may duplicate: the nearest by fingerprint, and the first ones with its digest."""
+_OF_PAGES: BindParameter[Any] = bindparam("pages", expanding=True)
+_BLOCKS_OF_PAGES = (
+    select(
+        block.c.id,
+        block.c.page_id,
+        block.c.position,
+        block.c.digest,
+        block.c.fingerprint,
+        block.c.text,
+        block.c.gone_at,
+    )
+    .where(block.c.page_id.in_(_OF_PAGES))
+    .order_by(block.c.id)
+)
+_SIGHTINGS_OF_PAGES = (
+    select(
+        sighting.c.id,
+        sighting.c.page_id,
+        sighting.c.position,
+        sighting.c.digest,
+        sighting.c.text,
+        sighting.c.gone_at,
+        sighting.c.block_id,
+        block.c.text.label("original_text"),
+        block.c.digest.label("original_digest"),
+        block.c.fingerprint.label("original_fingerprint"),
+    )
+    .join(block, block.c.id == sighting.c.block_id)
+    .where(sighting.c.page_id.in_(_OF_PAGES))
+    .order_by(sighting.c.id)
+)
 
-    candidate: FingerprintedBlock
-    near: tuple[int, int] | None
-    """Its distance and id."""
-    same: Sequence[int]
+
+def read_earlier(connection: Connection, pages: Collection[int]) -> dict[int, list[EarlierRow]]:
+    """Return, by page, all blocks and sightings that pages ever had; they may be gone."""
+    earlier: dict[int, list[EarlierRow]] = {page_id: [] for page_id in pages}
+    if not earlier:
+        return earlier
+    for row in connection.execute(_BLOCKS_OF_PAGES, {"pages": list(earlier)}):
+        original = OriginalBlock(row.id, row.text, row.digest, row.fingerprint)
+        is_gone = row.gone_at is not None
+        earlier[row.page_id].append(
+            EarlierRow(row.id, False, original, row.position, row.digest, row.text, gone=is_gone)
+        )
+    for seen in connection.execute(_SIGHTINGS_OF_PAGES, {"pages": list(earlier)}):
+        original = OriginalBlock(seen.block_id, seen.original_text, seen.original_digest, seen.original_fingerprint)
+        text = seen.original_text if seen.text is None else seen.text
+        is_gone = seen.gone_at is not None
+        earlier[seen.page_id].append(
+            EarlierRow(seen.id, True, original, seen.position, seen.digest, text, gone=is_gone)
+        )
+    return earlier
 
 
-def find_originals(
+SAME_DIGEST_MAX = 8
+"""The number of stored blocks with its digest that a text is compared with. A crawled database has one, unless texts
+were crafted to have another text's digest."""
+
+# In a database that was filled with a narrower DEDUP_SCOPE, thousands of blocks may have the same digest.
+_PLACES_MAX = 256
+_OF_DIGESTS = {
+    "sqlite": """
+    SELECT block.id, block.page_id, block.site, block.digest FROM json_each(?) AS query CROSS JOIN block
+    ON block.id IN (
+        SELECT id FROM block WHERE digest = CAST(query.value ->> 0 AS INTEGER){of_site} LIMIT {limit}
+    )
+    """,
+    "postgresql": """
+    SELECT same.* FROM json_array_elements(%s::json) AS query(value) CROSS JOIN LATERAL (
+        SELECT id, page_id, site, digest FROM block WHERE digest = (query.value ->> 0)::bigint{of_site} LIMIT {limit}
+    ) AS same
+    """,
+}
+_OF_SITE = " AND site = query.value ->> 1"
+_HAS_ID = block.c.id.in_(bindparam("ids", expanding=True))
+_PLACES_BY_ID = select(block.c.id, block.c.page_id, block.c.site).where(_HAS_ID)
+_ORIGINALS_BY_ID = select(
+    block.c.id, block.c.page_id, block.c.site, block.c.digest, block.c.fingerprint, block.c.text
+).where(_HAS_ID)
+
+
+class Place(NamedTuple):
+    """The page and site of a stored block."""
+
+    page_id: int
+    site: str
+
+
+class Candidate(NamedTuple):
+    """A text of a visit that is looked up: its site, and the page that it is probably stored on, if there is one."""
+
+    site: str
+    page_id: int | None
+    block: FingerprintedBlock
+
+
+@dataclass(slots=True)
+class StoredDuplicates:
+    """The stored blocks that the texts of a batch may duplicate.
+
+    `same` has their ids by digest and, if the rules say so, site; only the `originals` that may be chosen are read.
+    """
+
+    index: NearIndex
+    within_site: bool
+    same: dict[tuple[int, str | None], list[int]] = field(default_factory=dict)
+    places: dict[int, Place] = field(default_factory=dict)
+    originals: dict[int, OriginalBlock] = field(default_factory=dict)
+
+    def nearest(self, fingerprint: int, site: str, page_id: int | None) -> tuple[int, int] | None:
+        """Return the distance and id of the nearest block of another page; of several, the one stored first."""
+        matches = self.index.near(fingerprint)
+        return min((match for match in matches if self._includes(match[1], site, page_id)), default=None)
+
+    def equal(self, digest: int, site: str, page_id: int | None) -> list[int]:
+        """Return the ids of the blocks of other pages that have a digest, in order."""
+        block_ids = self.same[digest, site if self.within_site else None]
+        return [block_id for block_id in block_ids if self._includes(block_id, site, page_id)]
+
+    def _includes(self, block_id: int, site: str, page_id: int | None) -> bool:
+        place = self.places.get(block_id)  # None: deleted, its fingerprint is left
+        return place is not None and place.page_id != page_id and not (self.within_site and place.site != site)
+
+
+def read_duplicates(
     connection: Connection,
     index: FingerprintIndex,
-    visited: VisitedPage,
-    candidates: Sequence[FingerprintedBlock],
-    *,
-    within_site: bool,
-) -> FoundOriginals:
-    """Find the candidates that duplicate a stored block of another page, each with the nearest block.
+    candidates: Sequence[Candidate],
+    more: Collection[int],
+    rules: DuplicateRules,
+) -> StoredDuplicates:
+    """Read what these texts may duplicate, and the blocks with the ids `more`."""
+    looked_up = [candidate.block.fingerprint for candidate in candidates if candidate.block.fingerprint is not None]
+    near = NearIndex.read(connection, index, looked_up)
+    stored = StoredDuplicates(near, rules.scope == "site")
+    for part in batched(sorted(near.owners)):
+        for block_id, *place in connection.execute(_PLACES_BY_ID, {"ids": part}):
+            stored.places[block_id] = Place(*place)
+    _read_same(connection, stored, candidates)
+    chosen = set(more)
+    for site, page_id, candidate in candidates:
+        chosen.update(stored.equal(candidate.digest, site, page_id)[:SAME_DIGEST_MAX])
+        if candidate.fingerprint is not None:
+            nearest = stored.nearest(candidate.fingerprint, site, page_id)
+            chosen.update(() if nearest is None else nearest[1:])
+    for part in batched(sorted(chosen)):
+        for row in connection.execute(_ORIGINALS_BY_ID, {"ids": part}):
+            stored.originals[row.id] = OriginalBlock(row.id, row.text, row.digest, row.fingerprint)
+            stored.places[row.id] = Place(row.page_id, row.site)
+    return stored
 
-    Of several blocks at the same distance, the one stored first counts. The digest finds the blocks with the same
-    terms, the fingerprint finds near-duplicates. Only the texts of blocks that may be chosen are read.
+
+def _read_same(connection: Connection, stored: StoredDuplicates, candidates: Sequence[Candidate]) -> None:
+    for candidate in candidates:
+        stored.same[candidate.block.digest, candidate.site if stored.within_site else None] = []
+    if not stored.same:
+        return
+    dialect = connection.dialect.name
+    statement = _OF_DIGESTS[dialect].format(of_site=_OF_SITE if stored.within_site else "", limit=_PLACES_MAX)
+    queries = to_json([(signed(digest), site) for digest, site in stored.same])
+    for block_id, page_id, site, digest in connection.exec_driver_sql(statement, (queries,)):
+        stored.same[unsigned(digest), site if stored.within_site else None].append(block_id)
+        stored.places[block_id] = Place(page_id, site)
+    for block_ids in stored.same.values():
+        block_ids.sort()
+
+
+class _NewBlock(NamedTuple):
+    candidate: FingerprintedBlock
+    visited: VisitedPage
+
+
+class _AddedSighting(NamedTuple):
+    new: NewSighting
+    visited: VisitedPage
+
+
+class _Refreshed(NamedTuple):
+    kept: KeptBlock
+    visit_time: datetime
+
+
+_RowKey = tuple[bool, int]  # whether it is a sighting, and its id
+
+
+class BlockState:
+    """The blocks and sightings that a batch has read, with all that it has changed since.
+
+    `ids` and `sighting_ids` give the ids of new rows.
     """
-    scope = _DuplicateScope(connection, visited, within_site=within_site)
-    queries = [candidate.fingerprint for candidate in candidates if candidate.fingerprint is not None]
-    matches = index.lookup(connection, queries)
-    nearest = scope.nearest(matches.matches)
-    same = scope.same_digest([candidate.digest for candidate in candidates])
-    options = [
-        _Duplicated(
-            candidate,
-            None if candidate.fingerprint is None else nearest.get(candidate.fingerprint),
-            same.get(candidate.digest, ()),
-        )
-        for candidate in candidates
-    ]
-    ids = {block_id for option in options for block_id in option.same[:SAME_DIGEST_MAX]}
-    originals = _read_originals(connection, sorted(ids | {option.near[1] for option in options if option.near}))
-    sightings = {
-        option.candidate.position: new_sighting
-        for option in options
-        if (new_sighting := _nearest_original(option, originals)) is not None
-    }
-    not_compared = sum(
-        option.candidate.fingerprint in matches.not_compared
-        or (len(option.same) > SAME_DIGEST_MAX and option.candidate.position not in sightings)
-        for option in options
-    )
-    return FoundOriginals(tuple(sightings.values()), not_compared)
+
+    def __init__(
+        self,
+        earlier: dict[int, list[EarlierRow]],
+        duplicates: StoredDuplicates,
+        ids: Iterator[int],
+        sighting_ids: Iterator[int],
+        rules: DuplicateRules,
+    ) -> None:
+        self._rows = {page_id: {_key(row): row for row in rows} for page_id, rows in earlier.items()}
+        self._duplicates = duplicates
+        self._ids = ids
+        self._sighting_ids = sighting_ids
+        self._rules = rules
+        self._new: dict[int, _NewBlock] = {}
+        self._added: dict[int, _AddedSighting] = {}
+        self._refreshed: dict[_RowKey, _Refreshed] = {}
+        self._gone: dict[_RowKey, datetime] = {}
+        self._seen_again: dict[int, datetime] = {}
+        self._reworded: dict[int, tuple[str, str]] = {}  # the text before the batch, and now
+        self._sites: dict[int, str] = {}
+
+    def of_page(self, page_id: int) -> list[EarlierRow]:
+        """Return all blocks and sightings that a page ever had; they may be gone."""
+        if page_id not in self._rows:
+            raise NotReadError("contents", page_id)
+        return list(self._rows[page_id].values())
+
+    def live(self, page_id: int) -> list[EarlierRow]:
+        """Return the blocks and sightings that a page shows."""
+        return [row for row in self.of_page(page_id) if not row.gone]
+
+    def add_page(self, page_id: int) -> None:
+        """Begin a page that has no rows yet."""
+        self._rows[page_id] = {}
+
+    def compare(
+        self,
+        candidates: Sequence[FingerprintedBlock],
+        earlier: Sequence[EarlierRow],
+        page_texts: Callable[[], Container[str]] = frozenset,
+    ) -> PageComparison:
+        """Compare a visit with the page's earlier rows by the rules: with scope `off` no candidate repeats another."""
+        if self._rules.scope == "off":
+            candidates = [replace(candidate, repeats=None, distance=0) for candidate in candidates]
+        return compare_blocks(candidates, earlier, self._rules.max_distance, page_texts)
+
+    def store(self, visited: VisitedPage, comparison: PageComparison, tokens: TokenChanges) -> FoundOriginals:
+        """Add new candidates as blocks or sightings, refresh the kept rows; return all new sightings."""
+        self._seen_again.pop(visited.page_id, None)
+        candidates = [candidate for candidate in comparison.new if candidate.repeats is None]
+        found = self._find_originals(visited, candidates) if self._rules.beyond_page else FoundOriginals()
+        for kept in comparison.kept:
+            self._refresh(visited, kept, tokens)
+        originals = {new_sighting.candidate.position: new_sighting.original for new_sighting in found.sightings}
+        for candidate in candidates:
+            if candidate.position not in originals:
+                originals[candidate.position] = self._add_block(visited, candidate, tokens)
+        rows = self._rows[visited.page_id]
+        for kept in comparison.kept:
+            originals[kept.position] = rows[_key(kept.earlier)].original
+        sightings = [*found.sightings, *_sightings_of_repeats(comparison.new, originals)]
+        for new_sighting in sightings:
+            self._add_sighting(visited, new_sighting)
+        self._hide(visited.page_id, comparison.missing, visited.visit_time)
+        return replace(found, sightings=tuple(sightings))
+
+    def see_again(self, page_id: int, visit_time: datetime) -> None:
+        """Record that a page still shows all its blocks and sightings."""
+        self._seen_again[page_id] = visit_time
+
+    def hide(self, page_id: int, visit_time: datetime) -> list[EarlierRow]:
+        """Mark all that a page shows as gone; return it."""
+        live = self.live(page_id)
+        self._hide(page_id, live, visit_time)
+        return live
+
+    def absorb(self, page_id: int, into: VisitedPage) -> None:
+        """Give a page the rows of another one."""
+        self.of_page(into.page_id)
+        self._rows[into.page_id] |= self._rows.pop(page_id)
+        self._move_places(page_id, Place(into.page_id, into.site))
+
+    def change_site(self, page_id: int, site: str) -> None:
+        """Move the blocks of a page to another site."""
+        self._sites[page_id] = site
+        self._move_places(page_id, Place(page_id, site))
+
+    def _move_places(self, page_id: int, now: Place) -> None:
+        places = self._duplicates.places
+        for block_id in [block_id for block_id, place in places.items() if place.page_id == page_id]:
+            places[block_id] = now
+
+    def _find_originals(self, visited: VisitedPage, candidates: Sequence[FingerprintedBlock]) -> FoundOriginals:
+        """Find the candidates that duplicate stored blocks of other pages, each with the nearest block.
+
+        Of several blocks at the same distance, the one stored first counts. The digest finds the blocks with the same
+        terms, the fingerprint finds near-duplicates.
+        """
+        sightings = []
+        not_compared = 0
+        for candidate in candidates:
+            key = (candidate.digest, visited.site if self._duplicates.within_site else None)
+            if key not in self._duplicates.same:
+                raise NotReadError("candidates", candidate.digest)
+            same = self._duplicates.equal(candidate.digest, visited.site, visited.page_id)
+            is_compared = candidate.fingerprint not in self._duplicates.index.not_compared
+            nearest = None
+            if candidate.fingerprint is not None:
+                nearest = self._duplicates.nearest(candidate.fingerprint, visited.site, visited.page_id)
+            options = [] if nearest is None else [nearest]
+            for block_id in same[:SAME_DIGEST_MAX]:
+                if _is_exact(candidate, self._original(block_id)):
+                    options.append((0, block_id))
+                    break
+            if options:
+                bits, block_id = min(options)
+                original = self._original(block_id)
+                sightings.append(NewSighting(candidate, original, bits, exact=_is_exact(candidate, original)))
+            elif len(same) > SAME_DIGEST_MAX:
+                is_compared = False
+            not_compared += not is_compared
+        return FoundOriginals(tuple(sightings), not_compared)
+
+    def _original(self, block_id: int) -> OriginalBlock:
+        if block_id not in self._duplicates.originals:
+            raise NotReadError("blocks", block_id)
+        return self._duplicates.originals[block_id]
+
+    def _add_block(self, visited: VisitedPage, candidate: FingerprintedBlock, tokens: TokenChanges) -> OriginalBlock:
+        block_id = next(self._ids)
+        original = OriginalBlock(block_id, candidate.text, candidate.digest, candidate.fingerprint)
+        self._new[block_id] = _NewBlock(candidate, visited)
+        self._rows[visited.page_id][False, block_id] = _row_of(block_id, candidate, original, is_sighting=False)
+        tokens.put(SearchableBlock.of(block_id, candidate.block))
+        found = self._duplicates
+        found.places[block_id] = Place(visited.page_id, visited.site)
+        found.originals[block_id] = original
+        found.same.setdefault((candidate.digest, visited.site if found.within_site else None), []).append(block_id)
+        if candidate.fingerprint is not None:
+            found.index.add(IndexEntry(candidate.fingerprint, block_id))
+        return original
+
+    def _add_sighting(self, visited: VisitedPage, new: NewSighting) -> None:
+        row_id = next(self._sighting_ids)
+        self._added[row_id] = _AddedSighting(new, visited)
+        self._rows[visited.page_id][True, row_id] = _row_of(row_id, new.candidate, new.original, is_sighting=True)
+
+    def _refresh(self, visited: VisitedPage, kept: KeptBlock, tokens: TokenChanges) -> None:
+        key = _key(kept.earlier)
+        before = self._rows[visited.page_id][key]
+        row = replace(before, position=kept.position, text=kept.text, gone=False)
+        if not row.is_sighting:
+            if before.text != kept.text:
+                row = replace(row, original=replace(before.original, text=kept.text))
+                self._reword(before.original, kept.text)
+                tokens.replace(SearchableBlock.of(row.row_id, kept.candidate.block))
+            else:
+                tokens.renew(SearchableBlock.of(row.row_id, kept.candidate.block))
+        self._rows[visited.page_id][key] = row
+        self._refreshed[key] = _Refreshed(kept, visited.visit_time)
+        self._gone.pop(key, None)
+
+    def _reword(self, original: OriginalBlock, text: str) -> None:
+        """Let a block have another text with the same terms; its sightings keep theirs."""
+        block_id = original.block_id
+        self._reworded[block_id] = (self._reworded.get(block_id, (original.text,))[0], text)
+        now = replace(original, text=text)
+        if block_id in self._duplicates.originals:
+            self._duplicates.originals[block_id] = now
+        for rows in self._rows.values():
+            for key, row in rows.items():
+                if row.original.block_id == block_id:
+                    rows[key] = replace(row, original=now)
+
+    def _hide(self, page_id: int, missing: Iterable[EarlierRow], visit_time: datetime) -> None:
+        for row in missing:
+            self._rows[page_id][_key(row)] = replace(row, gone=True)
+            self._gone[_key(row)] = visit_time
+
+    def write(self, connection: Connection, index: FingerprintIndex, log: ChangeLog) -> None:
+        """Write all changes but those of whole pages; a text is written only if it differs from its block's.
+
+        If a block's text changes but its terms do not, its stored sightings keep the old text.
+        """
+        reworded = [
+            {"of_block": block_id, "old_text": old, "new_text": new}
+            for block_id, (old, new) in self._reworded.items()
+            if old != new and block_id not in self._new
+        ]
+        if reworded:
+            connection.execute(_KEEP_OLD_TEXT, reworded)
+        blocks = [
+            (block_id, *_content_values(candidate, visited, log.sequence), visited.site, log.sequence, candidate.text)
+            for block_id, (candidate, visited) in self._new.items()
+        ]
+        insert_rows(connection, block, Rows(_NEW_BLOCK, blocks))
+        self._duplicates.index.write(connection, index)
+        added = [
+            (
+                row_id,
+                *_content_values(new.candidate, visited, log.sequence),
+                new.original.block_id,
+                new.distance,
+                self._own_text(new.candidate.text, new.original),
+            )
+            for row_id, (new, visited) in self._added.items()
+        ]
+        insert_rows(connection, sighting, Rows(_NEW_SIGHTING, added))
+        for is_sighting, refresh, mark in _UPDATES_OF_ROWS:
+            kept = [
+                self._refreshed_values(refreshed, log)
+                for key, refreshed in self._refreshed.items()
+                if key[0] is is_sighting
+            ]
+            if kept:
+                connection.execute(refresh, kept)
+            gone = [
+                {"row": row_id, "at": visit_time, "sequence": log.sequence}
+                for (of_sighting, row_id), visit_time in self._gone.items()
+                if of_sighting is is_sighting
+            ]
+            if gone:
+                connection.execute(mark, gone)
+        seen = [{"page": page_id, "at": visit_time} for page_id, visit_time in self._seen_again.items()]
+        for statement in _REFRESH_LAST_SEEN if seen else ():
+            connection.execute(statement, seen)
+        if self._sites:
+            rows = [{"page": page_id, "of_site": site} for page_id, site in self._sites.items()]
+            connection.execute(_SET_SITE, rows)
+
+    def _refreshed_values(self, refreshed: _Refreshed, log: ChangeLog) -> dict[str, Any]:
+        kept, visit_time = refreshed
+        content = kept.candidate.block
+        is_sighting = kept.earlier.is_sighting
+        return {
+            "row": kept.earlier.row_id,
+            "new_position": content.position,
+            "new_kind": str(content.kind),
+            "new_path": content.path,
+            "new_words": content.words,
+            "new_score": kept.candidate.decision.score,
+            "new_priority": content.priority,
+            "new_text": self._own_text(kept.text, kept.earlier.original) if is_sighting else kept.text,
+            "new_last_seen": visit_time,
+            "sequence": log.sequence,
+        }
+
+    def _own_text(self, text: str, original: OriginalBlock) -> str | None:
+        _, now = self._reworded.get(original.block_id, (None, original.text))
+        return None if text == now else text
 
 
-class _DuplicateScope:
-    """The stored blocks that a page's blocks may duplicate: on other pages, only of its site if the rules say so."""
-
-    def __init__(self, connection: Connection, visited: VisitedPage, *, within_site: bool) -> None:
-        self._connection = connection
-        self._visited = visited
-        self._site = visited.site if within_site else None
-
-    def nearest(self, matches: Sequence[FingerprintMatch]) -> dict[int, tuple[int, int]]:
-        """Return, by query, the distance and id of the nearest block."""
-        ids = list({match.owner_id for match in matches})
-        rows = (row for part in batched(ids) for row in self._connection.execute(_PLACES_BY_ID, {"ids": list(part)}))
-        included = {row.id for row in rows if self._includes(row.page_id, row.site)}
-        nearest: dict[int, tuple[int, int]] = {}
-        for match in matches:
-            option = (match.distance, match.owner_id)
-            if match.owner_id in included and option < nearest.get(match.query, (MAX_DISTANCE + 1, 0)):
-                nearest[match.query] = option
-        return nearest
-
-    def same_digest(self, digests: Iterable[int]) -> dict[int, list[int]]:
-        """Return, by digest, the ids of the blocks that have it, in order."""
-        queries = [signed(digest) for digest in dict.fromkeys(digests)]
-        dialect = self._connection.dialect.name
-        if not queries:
-            return {}
-        of_site = "" if self._site is None else _OF_SITE[dialect]
-        statement = _PLACES_OF_DIGESTS[dialect].format(of_site=of_site, limit=_PLACES_MAX)
-        digest_array = to_json(queries) if dialect == "sqlite" else queries
-        parameters = (digest_array, *([] if self._site is None else [self._site]))
-        ids: dict[int, list[int]] = defaultdict(list)
-        for block_id, page_id, site, digest in self._connection.exec_driver_sql(statement, parameters):
-            if self._includes(page_id, site):
-                ids[unsigned(digest)].append(block_id)
-        return {digest: sorted(of_digest) for digest, of_digest in ids.items()}
-
-    def _includes(self, page_id: int, site: str) -> bool:
-        return page_id != self._visited.page_id and self._site in {None, site}
+def _key(row: EarlierRow) -> _RowKey:
+    return row.is_sighting, row.row_id
 
 
-def _nearest_original(option: _Duplicated, originals: Mapping[int, OriginalBlock]) -> NewSighting | None:
-    same = (block_id for block_id in option.same[:SAME_DIGEST_MAX] if block_id in originals)
-    equal = next((block_id for block_id in same if _is_exact(option.candidate, originals[block_id])), None)
-    options = [*([] if equal is None else [(0, equal)]), *([] if option.near is None else [option.near])]
-    if not options:
-        return None
-    bits, block_id = min(options)
-    original = originals[block_id]
-    return NewSighting(option.candidate, original, bits, exact=_is_exact(option.candidate, original))
+def _row_of(row_id: int, candidate: FingerprintedBlock, original: OriginalBlock, *, is_sighting: bool) -> EarlierRow:
+    return EarlierRow(row_id, is_sighting, original, candidate.position, candidate.digest, candidate.text, gone=False)
+
+
+def _sightings_of_repeats(new: Iterable[FingerprintedBlock], originals: dict[int, OriginalBlock]) -> list[NewSighting]:
+    """Return the candidates that repeat another candidate of their page, as sightings of its original."""
+    sightings = []
+    for candidate in new:
+        if candidate.repeats is not None:
+            original = originals[candidate.position] = originals[candidate.repeats]
+            is_exact = candidate.digest == original.digest
+            sightings.append(NewSighting(candidate, original, _bits(candidate, original), exact=is_exact))
+    return sightings
+
+
+def _bits(candidate: FingerprintedBlock, original: OriginalBlock) -> int:
+    """Return the distance of a repeat from its original."""
+    if candidate.fingerprint is None or original.fingerprint is None:
+        return candidate.distance
+    return distance(candidate.fingerprint, original.fingerprint)
 
 
 def _is_exact(candidate: FingerprintedBlock, original: OriginalBlock) -> bool:
     return candidate.digest == original.digest and same_terms(candidate.text, original.text)
-
-
-def _read_originals(connection: Connection, ids: Sequence[int]) -> dict[int, OriginalBlock]:
-    rows = (row for part in batched(ids) for row in connection.execute(_ORIGINALS_BY_ID, {"ids": list(part)}))
-    return {row.id: OriginalBlock(row.id, row.text, row.digest, row.fingerprint) for row in rows}
 
 
 _REFRESHED_VALUES: dict[str, Any] = {
@@ -362,8 +548,6 @@ def _refresh_statement(table: Table) -> Update:
     return update(table).where(table.c.id == bindparam("row")).values(values)
 
 
-_REFRESH_BLOCK = _refresh_statement(block)
-_REFRESH_SIGHTING = _refresh_statement(sighting)
 # Sightings whose text is null, because it was the block's, keep the block's old text.
 _KEEP_OLD_TEXT = (
     update(sighting)
@@ -371,9 +555,21 @@ _KEEP_OLD_TEXT = (
     .values(text=func.nullif(func.coalesce(sighting.c.text, bindparam("old_text")), bindparam("new_text")))
 )
 _GONE_VALUES: dict[str, Any] = {"gone_at": bindparam("at"), "changed": bindparam("sequence")}
-_MARK_BLOCK_GONE = update(block).where(block.c.id == bindparam("row")).values(_GONE_VALUES)
-_MARK_SIGHTING_GONE = update(sighting).where(sighting.c.id == bindparam("row")).values(_GONE_VALUES)
-
+_UPDATES_OF_ROWS = (
+    (False, _refresh_statement(block), update(block).where(block.c.id == bindparam("row")).values(_GONE_VALUES)),
+    (
+        True,
+        _refresh_statement(sighting),
+        update(sighting).where(sighting.c.id == bindparam("row")).values(_GONE_VALUES),
+    ),
+)
+_REFRESH_LAST_SEEN = [
+    update(table)
+    .where(table.c.page_id == bindparam("page"), table.c.gone_at.is_(None))
+    .values(last_seen=bindparam("at"))
+    for table in (block, sighting)
+]
+_SET_SITE = update(block).where(block.c.page_id == bindparam("page")).values(site=bindparam("of_site"))
 
 # As `_content_values` returns them.
 _CONTENT_COLUMNS = (
@@ -390,82 +586,11 @@ _CONTENT_COLUMNS = (
     "last_seen",
     "changed",
 )
-_NEW_BLOCK = (*_CONTENT_COLUMNS, "site", "added", "text")
-_NEW_SIGHTING = (*_CONTENT_COLUMNS, "block_id", "distance", "text")
+_NEW_BLOCK = ("id", *_CONTENT_COLUMNS, "site", "added", "text")
+_NEW_SIGHTING = ("id", *_CONTENT_COLUMNS, "block_id", "distance", "text")
 
 
-def _add_blocks(
-    connection: Connection, visited: VisitedPage, candidates: Sequence[FingerprintedBlock], tokens: TokenWriter
-) -> dict[int, OriginalBlock]:
-    """Insert blocks; return them with their ids, by position."""
-    if not candidates:
-        return {}
-    site, sequence = visited.site, visited.sequence
-    rows = [(*_content_values(candidate, visited), site, sequence, candidate.text) for candidate in candidates]
-    ids = insert_numbered(connection, block, Rows(_NEW_BLOCK, rows), by="position")
-    tokens.add(SearchableBlock.of(ids[candidate.position], candidate.block) for candidate in candidates)
-    return {
-        candidate.position: OriginalBlock(
-            ids[candidate.position], candidate.text, candidate.digest, candidate.fingerprint
-        )
-        for candidate in candidates
-    }
-
-
-def _add_sightings(connection: Connection, visited: VisitedPage, sightings: Sequence[NewSighting]) -> None:
-    """Insert sightings, each with its own text if that differs from the block's."""
-    rows = [
-        (
-            *_content_values(new_sighting.candidate, visited),
-            new_sighting.original.block_id,
-            new_sighting.distance,
-            _own_text(new_sighting.candidate, new_sighting.original),
-        )
-        for new_sighting in sightings
-    ]
-    insert_rows(connection, sighting, Rows(_NEW_SIGHTING, rows))
-
-
-def _refresh_rows(
-    connection: Connection, visited: VisitedPage, kept: Iterable[KeptBlock], originals: Mapping[int, OriginalBlock]
-) -> None:
-    """Update kept rows, also those that come back; `originals` are the kept blocks with their present texts, by id.
-
-    If a block's text changes but its terms do not, its sightings keep the old text.
-    """
-    blocks = [kept_block for kept_block in kept if not kept_block.earlier.is_sighting]
-    sightings = [kept_block for kept_block in kept if kept_block.earlier.is_sighting]
-    if reworded := [
-        _reworded_values(kept_block) for kept_block in blocks if kept_block.earlier.text != kept_block.text
-    ]:
-        connection.execute(_KEEP_OLD_TEXT, reworded)
-    if blocks:
-        connection.execute(
-            _REFRESH_BLOCK, [_refreshed_values(kept_block, visited, kept_block.text) for kept_block in blocks]
-        )
-    if sightings:
-        now = [
-            originals.get(kept_block.earlier.original.block_id, kept_block.earlier.original) for kept_block in sightings
-        ]
-        rows = [
-            _refreshed_values(kept_block, visited, _own_text(kept_block.candidate, original))
-            for kept_block, original in zip(sightings, now, strict=True)
-        ]
-        connection.execute(_REFRESH_SIGHTING, rows)
-
-
-def mark_gone(connection: Connection, visited: VisitedPage, rows: Iterable[EarlierRow]) -> None:
-    """Set `gone_at` of blocks and sightings that the page no longer shows; nothing is deleted."""
-    values = {"at": visited.visit_time, "sequence": visited.sequence}
-    blocks = [{"row": row.row_id} | values for row in rows if not row.is_sighting]
-    sightings = [{"row": row.row_id} | values for row in rows if row.is_sighting]
-    if blocks:
-        connection.execute(_MARK_BLOCK_GONE, blocks)
-    if sightings:
-        connection.execute(_MARK_SIGHTING_GONE, sightings)
-
-
-def _content_values(candidate: FingerprintedBlock, visited: VisitedPage) -> tuple[Any, ...]:
+def _content_values(candidate: FingerprintedBlock, visited: VisitedPage, sequence: int) -> tuple[Any, ...]:
     content = candidate.block
     return (
         visited.page_id,
@@ -479,33 +604,8 @@ def _content_values(candidate: FingerprintedBlock, visited: VisitedPage) -> tupl
         candidate.fingerprint,
         visited.visit_time,
         visited.visit_time,
-        visited.sequence,
+        sequence,
     )
-
-
-def _refreshed_values(kept: KeptBlock, visited: VisitedPage, text: str | None) -> dict[str, Any]:
-    content = kept.candidate.block
-    return {
-        "row": kept.earlier.row_id,
-        "new_position": content.position,
-        "new_kind": str(content.kind),
-        "new_path": content.path,
-        "new_words": content.words,
-        "new_score": kept.candidate.decision.score,
-        "new_priority": content.priority,
-        "new_text": text,
-        "new_last_seen": visited.visit_time,
-        "sequence": visited.sequence,
-    }
-
-
-def _reworded_values(kept: KeptBlock) -> dict[str, Any]:
-    return {"of_block": kept.earlier.row_id, "old_text": kept.earlier.text, "new_text": kept.text}
-
-
-def _own_text(candidate: FingerprintedBlock, original: OriginalBlock) -> str | None:
-    text = candidate.text
-    return None if text == original.text else text
 
 
 # The columns that a block keeps when it becomes a sighting, and a sighting when it becomes a block.
@@ -533,7 +633,7 @@ def move_sightings(
     rows = [_moved_values(row, original) | {"sequence": change_log.sequence} for row in sightings]
     connection.execute(_MOVE_SIGHTING, rows)
     for row in sightings:
-        change_log.touch_page(row["page_id"])
+        change_log.pages.touched.add(row["page_id"])
 
 
 def _moved_values(row: RowMapping, original: OriginalBlock) -> dict[str, Any]:

@@ -38,10 +38,11 @@ from crawler.storage.tables import (
     signed,
     template,
     to_json,
+    unsigned,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, CompoundSelect, Select
@@ -51,12 +52,17 @@ if TYPE_CHECKING:
     from crawler.page_comparison import EarlierRow
     from crawler.storage.change_log import ChangeLog
 
-_ADD_TO_SITE = text("""
-INSERT INTO site (site, pages) VALUES (:site, :more)
-ON CONFLICT (site) DO UPDATE SET pages = site.pages + excluded.pages
-RETURNING pages
-""")
 _JSON_ROWS = {"sqlite": "json_each(:rows)", "postgresql": "json_array_elements(CAST(:rows AS json)) AS each(value)"}
+_SITE_OF_ROW = "CAST(value ->> 0 AS text)"
+# `pages > 1` as a literal: the partial index on it then serves.
+_IS_FREQUENT = "pages > 1 AND pages >= CAST(value ->> 1 AS integer)"
+_ADD_TO_SITES = {
+    dialect: text(f"""
+    INSERT INTO site (site, pages) SELECT {_SITE_OF_ROW}, CAST(value ->> 1 AS integer) FROM {rows} WHERE true
+    ON CONFLICT (site) DO UPDATE SET pages = site.pages + excluded.pages RETURNING site, pages
+    """)  # noqa: S608 — of constants
+    for dialect, rows in _JSON_ROWS.items()
+}
 _ADD_TO_TEXTS = {
     dialect: text(f"""
     INSERT INTO document_frequency (site, digest, pages)
@@ -65,28 +71,35 @@ _ADD_TO_TEXTS = {
     """)  # noqa: S608 — of constants
     for dialect, rows in _JSON_ROWS.items()
 }
-_DELETE_UNSEEN = document_frequency.delete().where(
+_OF_TEXT = (
     document_frequency.c.site == bindparam("of_site"),
     document_frequency.c.digest == bindparam("of_digest"),
-    document_frequency.c.pages <= 0,
 )
-_BOILERPLATE_OF_SITE = select(document_frequency.c.digest).where(
-    document_frequency.c.site == bindparam("of_site"), document_frequency.c.boilerplate_since.is_not(None)
+_DELETE_UNSEEN = delete(document_frequency).where(*_OF_TEXT, document_frequency.c.pages <= 0)
+_BOILERPLATE_OF_SITES = select(document_frequency.c.site, document_frequency.c.digest).where(
+    document_frequency.c.site.in_(bindparam("sites", expanding=True)),
+    document_frequency.c.boilerplate_since.is_not(None),
 )
-_OF_SITE = update(document_frequency).where(document_frequency.c.site == bindparam("of_site"))
-# `pages > 1` as a literal: the partial index on it then serves.
-_FREQUENT = select(document_frequency.c.digest, document_frequency.c.pages).where(
-    document_frequency.c.site == bindparam("of_site"),
-    document_frequency.c.pages > text("1"),
-    document_frequency.c.pages >= bindparam("needed"),
+_DECISIONS = {
+    dialect: text(f"""
+    SELECT site, digest, true FROM {rows} JOIN document_frequency
+    ON site = {_SITE_OF_ROW} AND {_IS_FREQUENT} AND boilerplate_since IS NULL
+    UNION ALL
+    SELECT site, digest, false FROM {rows} JOIN document_frequency
+    ON site = {_SITE_OF_ROW} AND boilerplate_since IS NOT NULL AND pages < CAST(value ->> 1 AS integer)
+    """)  # noqa: S608 — of constants
+    for dialect, rows in _JSON_ROWS.items()
+}
+_FREQUENT = {
+    dialect: text(f"""
+    SELECT site, digest, pages FROM {rows} JOIN document_frequency ON site = {_SITE_OF_ROW} AND {_IS_FREQUENT}
+    """)  # noqa: S608 — of constants
+    for dialect, rows in _JSON_ROWS.items()
+}
+_MARK_BOILERPLATE = (
+    update(document_frequency).where(*_OF_TEXT).values(boilerplate_since=bindparam("at"), changed=bindparam("sequence"))
 )
-_FREQUENT_AND_SHOWN = _FREQUENT.where(document_frequency.c.boilerplate_since.is_(None))
-_MARK_BOILERPLATE = _OF_SITE.where(document_frequency.c.digest.in_(bindparam("digests", expanding=True))).values(
-    boilerplate_since=bindparam("at"), changed=bindparam("sequence")
-)
-_RESTORE = _OF_SITE.where(
-    document_frequency.c.boilerplate_since.is_not(None), document_frequency.c.pages < bindparam("needed")
-).values(boilerplate_since=None, changed=bindparam("sequence"))
+_RESTORE = update(document_frequency).where(*_OF_TEXT).values(boilerplate_since=None, changed=bindparam("sequence"))
 _NEVER = 2**31 - 1
 MIN_SHARE = 0.1
 """A text on a tenth of a site's pages belongs to the site. On few pages, BOILERPLATE_MIN_PAGES is what counts."""
@@ -151,48 +164,69 @@ class BoilerplateChange:
         return cls(site, -1, frozenset(), cls.of(site, earlier, ()).lost, {})
 
 
-class BoilerplateCounter:
-    """The changes of one batch, collected here and written, with the new decisions, by `write`."""
+def read_boilerplate(connection: Connection, sites: Collection[str]) -> dict[str, frozenset[int]]:
+    """Return, by site, the digests of the texts that are boilerplate."""
+    digests: dict[str, set[int]] = {site: set() for site in sites}
+    for part in batched(sorted(digests)):
+        for row in connection.execute(_BOILERPLATE_OF_SITES, {"sites": part}):
+            digests[row.site].add(row.digest)
+    return {site: frozenset(of_site) for site, of_site in digests.items()}
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._changes: list[BoilerplateChange] = []
-        self._known: dict[str, frozenset[int]] = {}
 
-    def boilerplate(self, site: str) -> frozenset[int]:
-        """Return the digests of the texts that were boilerplate on a site before this batch."""
-        if site not in self._known:
-            self._known[site] = frozenset(self._connection.scalars(_BOILERPLATE_OF_SITE, {"of_site": site}))
-        return self._known[site]
+def write_boilerplate(
+    connection: Connection,
+    changes: Sequence[BoilerplateChange],
+    bounds: BoilerplateBounds,
+    log: ChangeLog,
+    now: datetime,
+) -> None:
+    """Write the counts and decide again what is boilerplate on the sites, as the last write of a batch."""
+    more = Counter[str]()
+    for change in changes:
+        more[change.site] += change.pages
+    if not more:
+        return
+    needed = {site: bounds.needed(number) for site, number in _add_to_sites(connection, more).items()}
+    _add_changes(connection, changes)
+    waiting: dict[str, set[int]] = {site: set() for site in needed}
+    restored = []
+    decisions = connection.execute(_DECISIONS[connection.dialect.name], {"rows": to_json(sorted(needed.items()))})
+    for site, digest, is_frequent in decisions:
+        if is_frequent:
+            waiting[site].add(unsigned(digest))
+        else:
+            restored.append({"of_site": site, "of_digest": unsigned(digest), "sequence": log.sequence})
+    if restored:
+        connection.execute(_RESTORE, restored)
+    concerned = [change for change in changes if not waiting[change.site].isdisjoint(change.shown)]
+    new = [
+        {"of_site": site, "of_digest": digest, "sequence": log.sequence, "at": now}
+        for site, digests in _find_new(connection, concerned, needed, waiting)
+        for digest in digests
+    ]
+    if new:
+        connection.execute(_MARK_BOILERPLATE, new)
 
-    def add(self, change: BoilerplateChange) -> None:
-        """Collect a visit's change."""
-        self._changes.append(change)
 
-    def write(self, bounds: BoilerplateBounds, change_log: ChangeLog, now: datetime) -> None:
-        """Write the counts and decide again what is boilerplate on the sites, as the last write of the batch."""
-        more = Counter[str]()
-        for change in self._changes:
-            more[change.site] += change.pages
-        pages = {site: _add_to_site(self._connection, site, more[site]) for site in sorted(more)}
-        _add_changes(self._connection, self._changes)
-        for site, number in pages.items():
-            values = {"of_site": site, "needed": bounds.needed(number), "sequence": change_log.sequence}
-            for digests in batched(self._find_new(site, bounds.needed(number))):
-                self._connection.execute(_MARK_BOILERPLATE, values | {"at": now, "digests": digests})
-            self._connection.execute(_RESTORE, values)
-
-    def _find_new(self, site: str, needed: int) -> list[int]:
-        """Return the digests of the batch's texts that become boilerplate on a site."""
-        values = {"of_site": site, "needed": needed}
-        waiting = {row.digest for row in self._connection.execute(_FREQUENT_AND_SHOWN, values)}
-        changes = [change for change in self._changes if change.site == site and not waiting.isdisjoint(change.shown)]
-        if not changes:
-            return []
-        frequent = {row.digest: row.pages for row in self._connection.execute(_FREQUENT, values)}
-        new = waiting.intersection(chain.from_iterable(change.small_parts(frequent) for change in changes))
-        copies = _count_copies(self._connection, site, sorted(new))
-        return sorted(digest for digest in new if frequent[digest] - copies[digest] >= needed)
+def _find_new(
+    connection: Connection,
+    changes: Sequence[BoilerplateChange],
+    needed: Mapping[str, int],
+    waiting: Mapping[str, set[int]],
+) -> Iterator[tuple[str, list[int]]]:
+    """Yield the sites of these changes, each with the digests of the texts that become boilerplate."""
+    sites = sorted({change.site for change in changes})
+    if not sites:
+        return
+    frequent: dict[str, dict[int, int]] = {site: {} for site in sites}
+    rows = to_json([(site, needed[site]) for site in sites])
+    for site, digest, pages in connection.execute(_FREQUENT[connection.dialect.name], {"rows": rows}):
+        frequent[site][unsigned(digest)] = pages
+    for site in sites:
+        parts = (change.small_parts(frequent[site]) for change in changes if change.site == site)
+        new = waiting[site].intersection(chain.from_iterable(parts))
+        copies = _count_copies(connection, site, sorted(new))
+        yield site, sorted(digest for digest in new if frequent[site][digest] - copies[digest] >= needed[site])
 
 
 def count_pages(connection: Connection, pages: Select[int], times: int) -> None:
@@ -201,8 +235,9 @@ def count_pages(connection: Connection, pages: Select[int], times: int) -> None:
     Retired pages are not counted: their texts were removed when they retired.
     """
     sites = select(page.c.site).where(page.c.id.in_(pages), page.c.retired_at.is_(None))
-    for site, number in Counter(connection.scalars(sites)).items():
-        _add_to_site(connection, site, times * number)
+    numbers = Counter(connection.scalars(sites))
+    if numbers:
+        _add_to_sites(connection, {site: times * number for site, number in numbers.items()})
     count_texts(connection, pages, times)
     connection.execute(text("DELETE FROM site WHERE pages <= 0"))
 
@@ -238,9 +273,10 @@ def _count_copies(connection: Connection, site: str, digests: Sequence[int]) -> 
     return counts
 
 
-def _add_to_site(connection: Connection, site: str, more: int) -> int:
-    """Add to a site's number of pages, lock its row, and return the new number."""
-    return int(connection.execute(_ADD_TO_SITE, {"site": site, "more": more}).scalar_one())
+def _add_to_sites(connection: Connection, more: Mapping[str, int]) -> dict[str, int]:
+    """Add to the sites' numbers of pages, lock their rows in order, and return the new numbers."""
+    rows = connection.execute(_ADD_TO_SITES[connection.dialect.name], {"rows": to_json(sorted(more.items()))})
+    return {row.site: row.pages for row in rows}
 
 
 def _add_changes(connection: Connection, changes: Iterable[BoilerplateChange]) -> None:

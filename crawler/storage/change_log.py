@@ -17,10 +17,10 @@ for duplicates changes rows too, but makes no event.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import and_, case, delete, false, func, insert, literal, or_, select, text, union, update
 
@@ -68,15 +68,30 @@ class Horizon:
         return sequence >= self.following or sequence in self.running
 
 
-class ChangeLog:
-    """The changes of one transaction, collected here and written by `write`."""
+@dataclass(slots=True)
+class PageLog:
+    """The pages that a transaction changes, by what it changes of them."""
 
-    def __init__(self, connection: Connection) -> None:
+    added: set[int] = field(default_factory=set)
+    described: set[int] = field(default_factory=set)
+    """Their description (address, title, author, ...) has changed."""
+    touched: set[int] = field(default_factory=set)
+    """Their blocks or sightings may have changed; those that did carry the change sequence."""
+    restructured: set[int] = field(default_factory=set)
+    """They have another structure, headline, event or original; their blocks may be the same."""
+
+    def forget(self, page_id: int) -> None:
+        """Drop what was recorded of a page, before `ChangeLog.remove_pages` records it."""
+        for recorded in (self.added, self.described, self.touched, self.restructured):
+            recorded.discard(page_id)
+
+
+class ChangeLog:
+    """The changes of one transaction: `pages` collects them, and `write` writes them."""
+
+    def __init__(self, connection: Connection, pages: PageLog | None = None) -> None:
         self._connection = connection
-        self._added: set[int] = set()
-        self._described: set[int] = set()
-        self._touched: set[int] = set()
-        self._restructured: set[int] = set()
+        self.pages = PageLog() if pages is None else pages
 
     @cached_property
     def sequence(self) -> int:
@@ -86,22 +101,6 @@ class ChangeLog:
             raise StoreError("the database's table database_id is empty; run `scrapy upgrade`")
         return int(sequence)
 
-    def add_page(self, page_id: int) -> None:
-        """Record a new page."""
-        self._added.add(page_id)
-
-    def describe_page(self, page_id: int) -> None:
-        """Record a page whose description (address, title, author, ...) has changed."""
-        self._described.add(page_id)
-
-    def touch_page(self, page_id: int) -> None:
-        """Record a page whose blocks or sightings may have changed; those that did carry the change sequence."""
-        self._touched.add(page_id)
-
-    def restructure_page(self, page_id: int) -> None:
-        """Record a page that has another structure, headline, event or original; its blocks may be the same."""
-        self._restructured.add(page_id)
-
     def remove_pages(self, pages: Select[int]) -> None:
         """Record the selected pages, with their blocks, before they are deleted.
 
@@ -110,15 +109,10 @@ class ChangeLog:
         stays = block.c.page_id.not_in(pages)
         originals = select(sighting.c.block_id).where(sighting.c.page_id.in_(pages))
         marked = update(block).where(block.c.id.in_(originals), stays).values(changed=self.sequence)
-        self._touched.update(self._connection.scalars(marked.returning(block.c.page_id)))
+        self.pages.touched.update(self._connection.scalars(marked.returning(block.c.page_id)))
         blocks = select(block.c.id, literal(self.sequence)).where(block.c.page_id.in_(pages))
         self._connection.execute(insert(removed_block).from_select(["block_id", "changed"], blocks))
         self._upsert(self._described_rows().where(page.c.id.in_(pages)))
-
-    def forget_page(self, page_id: int) -> None:
-        """Drop what was recorded of a page, before `remove_pages` records it."""
-        for recorded in (self._added, self._described, self._touched, self._restructured):
-            recorded.discard(page_id)
 
     def remove_block(self, block_id: int) -> None:
         """Record a block, on a page that stays, before it is deleted."""
@@ -126,16 +120,17 @@ class ChangeLog:
 
     def write(self) -> None:
         """Write the recorded changes; call it after the transaction has written its blocks and sightings."""
-        if self._added:
+        pages = self.pages
+        if pages.added:
             row = {"added": self.sequence, "described": self.sequence, "changed": self.sequence}
             self._connection.execute(
-                insert(change_log), [{"page_id": page_id} | row for page_id in sorted(self._added)]
+                insert(change_log), [{"page_id": page_id} | row for page_id in sorted(pages.added)]
             )
-        for part in batched(sorted(self._described - self._added)):
+        for part in batched(sorted(pages.described - pages.added)):
             self._upsert(self._described_rows().where(page.c.id.in_(part)))
-        for part in batched(sorted(self._restructured - self._added - self._described)):
+        for part in batched(sorted(pages.restructured - pages.added - pages.described)):
             self._upsert(self._restructured_rows().where(page.c.id.in_(part)))
-        for part in batched(sorted(self._touched - self._added - self._described - self._restructured)):
+        for part in batched(sorted(pages.touched - pages.added - pages.described - pages.restructured)):
             self._upsert(self._changed_rows(part))
 
     def _described_rows(self) -> Select[Any]:
@@ -226,8 +221,7 @@ class PageEventKind(StrEnum):
     """It was retired, and is there again."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageEvent:
+class PageEvent(NamedTuple):
     """An event of a page. `headline` says that it has another headline or title, `moved_from` is its former address."""
 
     visited: datetime
@@ -239,10 +233,9 @@ class PageEvent:
 
 
 class PageEvents:
-    """The events of one transaction, collected here and written by `write`: one for each page and visit."""
+    """The events of one batch, collected here and written by `write`: one for each page and visit."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self) -> None:
         self._events: dict[tuple[datetime, int], PageEvent] = {}
 
     def add(self, event: PageEvent) -> None:
@@ -251,30 +244,33 @@ class PageEvents:
         earlier = self._events.get(key)
         if earlier is not None:
             kind = earlier.kind if event.kind is PageEventKind.MOVED else event.kind
-            event = replace(event, kind=kind, moved_from=event.moved_from or earlier.moved_from)
+            event = event._replace(kind=kind, moved_from=event.moved_from or earlier.moved_from)
         self._events[key] = event
 
     def absorb(self, old_id: int, page_id: int) -> None:
         """Give a page the events of one that it absorbs, except those at its own visits."""
         for visited, owner in [key for key in self._events if key[1] == old_id]:
             event = self._events.pop((visited, owner))
-            self._events.setdefault((visited, page_id), replace(event, page_id=page_id))
-        own = select(page_event.c.visited).where(page_event.c.page_id == page_id).scalar_subquery()
-        of_old = page_event.c.page_id == old_id
-        self._connection.execute(delete(page_event).where(of_old, page_event.c.visited.in_(own)))
-        self._connection.execute(update(page_event).where(of_old).values(page_id=page_id))
+            self._events.setdefault((visited, page_id), event._replace(page_id=page_id))
 
-    def write(self, change_log: ChangeLog) -> None:
-        """Store the events, and record their pages; call it after the last page."""
+    def write(self, connection: Connection, log: PageLog) -> None:
+        """Store the events, and record their pages."""
         if not self._events:
             return
-        for _, page_id in self._events:
-            change_log.restructure_page(page_id)
-        new = insert_on_conflict(self._connection, page_event)
+        log.restructured.update(page_id for _, page_id in self._events)
+        new = insert_on_conflict(connection, page_event)
         moved_from = func.coalesce(new.excluded.moved_from, page_event.c.moved_from)
         values = {"kind": new.excluded.kind, "headline": new.excluded.headline, "moved_from": moved_from}
         statement = new.on_conflict_do_update(index_elements=["visited", "page_id"], set_=values)
-        self._connection.execute(statement, [asdict(event) for event in self._events.values()])
+        connection.execute(statement, [event._asdict() for event in self._events.values()])
+
+
+def move_events(connection: Connection, old_id: int, page_id: int) -> None:
+    """Give a page the stored events of one that it absorbs, except those at its own visits."""
+    own = select(page_event.c.visited).where(page_event.c.page_id == page_id).scalar_subquery()
+    of_old = page_event.c.page_id == old_id
+    connection.execute(delete(page_event).where(of_old, page_event.c.visited.in_(own)))
+    connection.execute(update(page_event).where(of_old).values(page_id=page_id))
 
 
 def delete_events(connection: Connection, pages: Select[int]) -> None:

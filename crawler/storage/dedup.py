@@ -27,11 +27,12 @@ from crawler.storage.near_duplicates import (
     FINGERPRINT_INDEXES,
     MAX_DISTANCE,
     DuplicateRules,
+    FingerprintedPage,
     IndexEntry,
-    NearDuplicatePages,
+    NearPages,
 )
 from crawler.storage.queries import shown_texts
-from crawler.storage.tables import batched, block, fingerprint, page, sighting
+from crawler.storage.tables import batched, block, fingerprint, page, sighting, update_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -161,7 +162,7 @@ def _make_sighting(
     }
     connection.execute(insert(sighting), values)
     index.remove(connection, [IndexEntry(repeat["fingerprint"], repeat["id"])])
-    change_log.touch_page(repeat["page_id"])
+    change_log.pages.touched.add(repeat["page_id"])
     change_log.remove_block(repeat["id"])
     connection.execute(delete(block).where(block.c.id == repeat["id"]))
     return len(sightings)
@@ -403,23 +404,24 @@ def _refingerprint_pages(connection: Connection, fingerprinter: Fingerprinter, p
     _refingerprint_sightings(connection, fingerprinter, page_ids, change_log.sequence)
     count_texts(connection, selected, +1)
     _refingerprint_page_rows(connection, fingerprinter, page_ids)
-    for page_id in page_ids:
-        change_log.restructure_page(page_id)
+    change_log.pages.restructured.update(page_ids)
     change_log.write()
 
 
 def _refingerprint_page_rows(connection: Connection, fingerprinter: Fingerprinter, page_ids: Sequence[int]) -> None:
-    near_duplicates = NearDuplicatePages(connection.dialect.name, DuplicateRules())
     texts: dict[int, list[BlockKeys]] = defaultdict(list)
     for text_row in connection.execute(_TEXTS_OF_PAGES, {"pages": page_ids}):
         texts[text_row.page_id].append(fingerprinter.block_keys(text_row.text, Kind(text_row.kind)))
     stored = select(page.c.id, page.c.site, page.c.page_fingerprint).where(page.c.id.in_(page_ids))
-    for page_row in connection.execute(stored).all():
-        new = fingerprinter.page_fingerprint(texts[page_row.id])
-        state = near_duplicates.state(connection, page_row.id, page_row.site, page_row.page_fingerprint)
-        near_duplicates.refingerprint(connection, state, new)
-        values = {"scheme": fingerprinter.scheme, "page_fingerprint": new}
-        connection.execute(update(page).where(page.c.id == page_row.id).values(values))
+    pages = [FingerprintedPage(*row) for row in connection.execute(stored)]
+    near = NearPages.read(connection, DuplicateRules(), pages)
+    rows = {}
+    for known in pages:
+        new = fingerprinter.page_fingerprint(texts[known.page_id])
+        near.refingerprint(known, new)
+        rows[known.page_id] = {"scheme": fingerprinter.scheme, "page_fingerprint": new}
+    near.write(connection)
+    update_rows(connection, page, rows)
 
 
 def _refingerprint_blocks(

@@ -12,18 +12,18 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, delete, insert, select, update
 
 from crawler.storage.tables import former_metadata, headline, insert_on_conflict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Select
-    from sqlalchemy.engine import Connection, Row
+    from sqlalchemy.engine import Connection
 
 _FORMER_VALUES_MAX = 20
 """Former values that are stored of each name of a page; older ones are deleted."""
@@ -42,10 +42,10 @@ HEADLINE_NAMES = frozenset({*_STATED, "title"})
 _DAY_CHARS = len("YYYY-MM-DD")
 _COUNTER = re.compile(r"\(\d{1,5}\+?\)\s*")
 
-_SELECT_FORMER = (
-    select(former_metadata.c.name, former_metadata.c.visit, former_metadata.c.gone_at)
-    .where(former_metadata.c.page_id == bindparam("page"))
-    .order_by(former_metadata.c.name, former_metadata.c.visit)
+_FORMER_OF_PAGES = (
+    select(former_metadata.c.page_id, former_metadata.c.name, former_metadata.c.visit, former_metadata.c.gone_at)
+    .where(former_metadata.c.page_id.in_(bindparam("pages", expanding=True)))
+    .order_by(former_metadata.c.page_id, former_metadata.c.name, former_metadata.c.visit)
 )
 _DELETE_FORMER = delete(former_metadata).where(
     former_metadata.c.page_id == bindparam("page"),
@@ -119,85 +119,93 @@ def own_version() -> str:
     return version("blocksieve")
 
 
-class NameWriter:
-    """Writes the names of pages; the names of new pages wait and are written in one statement."""
+class FormerValue(NamedTuple):
+    """A name that had another value until a visit of this number."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    name: str
+    visit: int
+    gone_at: datetime
+
+
+def read_former(connection: Connection, pages: Collection[int]) -> dict[int, list[FormerValue]]:
+    """Return the former values of pages, in order, by page."""
+    former: dict[int, list[FormerValue]] = {page_id: [] for page_id in pages}
+    if former:
+        for row in connection.execute(_FORMER_OF_PAGES, {"pages": list(former)}):
+            former[row.page_id].append(FormerValue(row.name, row.visit, row.gone_at))
+    return former
+
+
+class MetadataChanges:
+    """The names that the pages of a batch have now, and the values that it found replaced."""
+
+    def __init__(self, former: dict[int, list[FormerValue]]) -> None:
+        self._former = former
         self._names: dict[int, PageNames] = {}
+        self._replaced: list[dict[str, Any]] = []
+        self._outdated: list[dict[str, Any]] = []
+        self._reread: set[int] = set()
 
-    def put(self, page_id: int, names: PageNames) -> None:
-        """Collect the names of a new page that only one visit of the transaction touches."""
+    def name(self, page_id: int, names: PageNames) -> None:
+        """Store the names of a page."""
         self._names[page_id] = names
 
-    def write_now(self, page_id: int, names: PageNames) -> None:
-        """Store the names of a page."""
-        _write_names(self._connection, {page_id: names})
-
     def forget(self, page_id: int) -> None:
-        """Drop the collected names of a page that is about to be deleted."""
+        """Drop the names of a page that is about to be deleted."""
         self._names.pop(page_id, None)
 
-    def write(self) -> None:
-        """Store the collected names; call it after the last page."""
-        _write_names(self._connection, self._names)
+    def forget_version(self, page_id: int) -> None:
+        """Record that another method has cleaned a page: its next visit does not take a difference for a change."""
+        self._reread.add(page_id)
 
+    def replace(
+        self, page_id: int, before: StatedMetadata, names: Sequence[str], visits: EarlierVisits, visit_time: datetime
+    ) -> bool:
+        """Store the values of these names that a visit found replaced; return True if they make the page changed.
 
-def _write_names(connection: Connection, page_names: Mapping[int, PageNames]) -> None:
-    if not page_names:
-        return
-    rows = [
-        {"page_id": page_id, "headline": names.headline, "stated_title": names.stated_title, "version": names.version}
-        for page_id, names in page_names.items()
-    ]
-    new = insert_on_conflict(connection, headline)
-    values = {name: new.excluded[name] for name in ("headline", "stated_title", "version")}
-    connection.execute(new.on_conflict_do_update(index_elements=["page_id"], set_=values), rows)
+        A value that changes at most visits (a clock, a ticker) does not.
+        """
+        of_page = self._former.setdefault(page_id, [])
+        former = {name: [value for value in of_page if value.name == name] for name in names}
+        for name, values in former.items():
+            self._replaced.append(
+                {
+                    "page_id": page_id,
+                    "name": name,
+                    "visit": visits.count,
+                    "value": before.value(name),
+                    "first_seen": values[-1].gone_at if values else visits.first_seen,
+                    "last_seen": visits.last_seen,
+                    "gone_at": visit_time,
+                }
+            )
+            of_page.append(FormerValue(name, visits.count, visit_time))
+            self._outdated += [
+                {"page": page_id, "of_name": name, "number": value.visit}
+                for value in values[: max(0, len(values) + 1 - _FORMER_VALUES_MAX)]
+            ]
+        return not all(_is_restless(values, visits.count) for values in former.values())
 
-
-def forget_version(connection: Connection, page_id: int) -> None:
-    """Record that another method has cleaned a page, so that its next visit does not take a difference for a change."""
-    connection.execute(update(headline).where(headline.c.page_id == page_id).values(version=None))
-
-
-def record_former(
-    connection: Connection,
-    page_id: int,
-    before: StatedMetadata,
-    names: Sequence[str],
-    visits: EarlierVisits,
-    visit_time: datetime,
-) -> bool:
-    """Store the values of these names that a visit found replaced; return True if they make the page changed.
-
-    A value that changes at most visits (a clock, a ticker) does not.
-    """
-    former: dict[str, list[Row[Any, Any, Any]]] = {name: [] for name in names}
-    for row in connection.execute(_SELECT_FORMER, {"page": page_id}):
-        if row.name in former:
-            former[row.name].append(row)
-    values = [
-        {
-            "page_id": page_id,
-            "name": name,
-            "visit": visits.count,
-            "value": before.value(name),
-            "first_seen": rows[-1].gone_at if rows else visits.first_seen,
-            "last_seen": visits.last_seen,
-            "gone_at": visit_time,
-        }
-        for name, rows in former.items()
-    ]
-    connection.execute(insert(former_metadata), values)
-    old = [
-        {"page": page_id, "of_name": name, "number": row.visit}
-        for name, rows in former.items()
-        for row in rows[: len(rows) + 1 - _FORMER_VALUES_MAX]
-        if len(rows) >= _FORMER_VALUES_MAX
-    ]
-    if old:
-        connection.execute(_DELETE_FORMER, old)
-    return not all(_is_restless(rows, visits.count) for rows in former.values())
+    def write(self, connection: Connection) -> None:
+        if self._names:
+            rows = [
+                {
+                    "page_id": page_id,
+                    "headline": names.headline,
+                    "stated_title": names.stated_title,
+                    "version": names.version,
+                }
+                for page_id, names in self._names.items()
+            ]
+            new = insert_on_conflict(connection, headline)
+            values = {name: new.excluded[name] for name in ("headline", "stated_title", "version")}
+            connection.execute(new.on_conflict_do_update(index_elements=["page_id"], set_=values), rows)
+        if self._replaced:
+            connection.execute(insert(former_metadata), self._replaced)
+        if self._outdated:
+            connection.execute(_DELETE_FORMER, self._outdated)
+        if self._reread:
+            connection.execute(update(headline).where(headline.c.page_id.in_(self._reread)).values(version=None))
 
 
 def move_former(connection: Connection, old_id: int, page_id: int, visits: int) -> None:
@@ -216,8 +224,8 @@ def delete_names(connection: Connection, pages: Select[int]) -> None:
         connection.execute(delete(table).where(table.c.page_id.in_(pages)))
 
 
-def _is_restless(rows: Sequence[Row[Any, Any, Any]], visit: int) -> bool:
-    recent = [row for row in rows if row.visit > visit - _RECENT_VISITS]
+def _is_restless(values: Sequence[FormerValue], visit: int) -> bool:
+    recent = [value for value in values if value.visit > visit - _RECENT_VISITS]
     return len(recent) >= _RECENT_CHANGES_MAX
 
 

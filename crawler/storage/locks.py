@@ -13,7 +13,7 @@ max_connections); a lock for each band of each fingerprint would not fit.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xxhash import xxh64_intdigest
 
@@ -30,6 +30,19 @@ _LOCK = "SELECT count(*) FROM (SELECT pg_advisory_xact_lock(%s, key) FROM unnest
 _BAND_BITS = 16
 _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 / golden ratio: a multiplication by it spreads a value over the upper bits
 _UPPER_BITS = 54
+
+
+class UnlockedPageError(Exception):
+    """A transaction would change a page that it has not locked: run it again with everything locked."""
+
+
+class NotReadError(Exception):
+    """A decision needs what the batch has not read: read it again with that. `kind` is a field of `state.Wants`."""
+
+    def __init__(self, kind: str, value: Any) -> None:
+        super().__init__(f"{kind}: {value} was not read")
+        self.kind = kind
+        self.value = value
 
 
 def lock(connection: Connection, keys: Iterable[int]) -> None:

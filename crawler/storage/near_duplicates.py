@@ -8,22 +8,24 @@ candidates is compared with CANDIDATES_MAX of them, and counted.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from sqlalchemy import bindparam, delete, exists, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from cleaning.fingerprint import distance
+from cleaning.fingerprint import NearFingerprints, distance
+from crawler.storage.locks import NotReadError
 from crawler.storage.tables import batched, near_duplicate_page, page, signed, to_json, unsigned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Select
-    from sqlalchemy.engine import Connection, RowMapping
+    from sqlalchemy.engine import Connection
 
 MAX_DISTANCE = 3
 
@@ -99,6 +101,8 @@ class FingerprintMatches:
 
 class FingerprintIndex(Protocol):
     """The stored fingerprints, all unsigned. It works in the caller's transaction."""
+
+    max_distance: int
 
     def lookup(self, connection: Connection, fingerprints: Iterable[int]) -> FingerprintMatches:
         """Return the stored fingerprints within the distance of each query; nothing for no queries."""
@@ -195,7 +199,7 @@ class HalvesIndex:
     """
 
     def __init__(self, max_distance: int = MAX_DISTANCE, place: IndexTable = _BLOCK_INDEX) -> None:
-        self._max_distance = _checked_distance(max_distance)
+        self.max_distance = _checked_distance(max_distance)
         self._statement = _halves_statement(place, max_distance)
         self._crowded_statement = _crowded_statement(place, max_distance)
         self._add = f"INSERT INTO {place.table} (fingerprint, {place.owner}, low) VALUES (?, ?, ?)"  # noqa: S608 — of constants
@@ -232,7 +236,7 @@ class HalvesIndex:
 
     def _matches(self, queries: Sequence[int], candidates: Iterable[Any]) -> Iterator[FingerprintMatch]:
         for number, stored, owner_id in candidates:
-            if distance(queries[number], stored & _ALL_BITS) <= self._max_distance:
+            if distance(queries[number], stored & _ALL_BITS) <= self.max_distance:
                 yield _match(queries[number], unsigned(stored), owner_id)
 
 
@@ -305,7 +309,7 @@ class BandsIndex:
     """
 
     def __init__(self, max_distance: int = MAX_DISTANCE, place: IndexTable = _BLOCK_INDEX) -> None:
-        self._max_distance = _checked_distance(max_distance)
+        self.max_distance = _checked_distance(max_distance)
         self._statements = tuple(
             _candidates_statement(place, candidates(place, max_distance))
             for candidates in (_bands_candidates, _halves_candidates)
@@ -341,7 +345,7 @@ class BandsIndex:
         for statement in self._statements:
             if not waiting:
                 break
-            rows = connection.exec_driver_sql(statement, (waiting, self._max_distance)).all()
+            rows = connection.exec_driver_sql(statement, (waiting, self.max_distance)).all()
             waiting = [bits for bits, count, _, _ in rows if count > CANDIDATES_MAX]
             for bits, _, stored, owner_ids in rows:
                 owners = zip(stored or (), owner_ids or (), strict=True)
@@ -388,42 +392,99 @@ FINGERPRINT_INDEXES: Mapping[str, Callable[..., FingerprintIndex]] = MappingProx
 )
 
 
-_STATE = select(
-    select(near_duplicate_page.c.original_id)
-    .where(near_duplicate_page.c.page_id == bindparam("page"))
-    .scalar_subquery()
-    .label("original_id"),
-    exists().where(near_duplicate_page.c.original_id == bindparam("page")).label("has_near_duplicates"),
+@dataclass(slots=True)
+class NearIndex:
+    """The stored fingerprints near those of a batch, with the ones that the batch has added and removed since."""
+
+    stored: Mapping[int, Sequence[FingerprintMatch]]
+    """The matches of each fingerprint that was looked up."""
+    not_compared: frozenset[int]
+    added: dict[IndexEntry, None]
+    removed: dict[IndexEntry, None]
+    _new: NearFingerprints[IndexEntry]
+
+    @classmethod
+    def read(cls, connection: Connection, index: FingerprintIndex, fingerprints: Iterable[int]) -> NearIndex:
+        """Look up fingerprints."""
+        stored: dict[int, list[FingerprintMatch]] = {query: [] for query in fingerprints}
+        found = index.lookup(connection, stored) if stored else FingerprintMatches()
+        for match in found.matches:
+            stored[match.query].append(match)
+        return cls(stored, found.not_compared, {}, {}, NearFingerprints(index.max_distance))
+
+    @property
+    def owners(self) -> set[int]:
+        """The owners of all stored fingerprints that were found."""
+        return {match.owner_id for matches in self.stored.values() for match in matches}
+
+    def near(self, fingerprint: int) -> list[tuple[int, int]]:
+        """Return the distance and owner of each fingerprint within the distance."""
+        if fingerprint not in self.stored:
+            raise NotReadError("fingerprints", fingerprint)
+        stored = [
+            (match.distance, match.owner_id)
+            for match in self.stored[fingerprint]
+            if IndexEntry(match.stored, match.owner_id) not in self.removed
+        ]
+        new = [(near.bits, near.item.owner_id) for near in self._new.matches(fingerprint) if near.item in self.added]
+        return stored + new
+
+    def add(self, entry: IndexEntry) -> None:
+        if entry in self.removed:
+            del self.removed[entry]
+        else:
+            self.added[entry] = None
+            self._new.add(entry.fingerprint, entry)
+
+    def remove(self, entry: IndexEntry) -> None:
+        if entry in self.added:
+            del self.added[entry]
+        else:
+            self.removed[entry] = None
+
+    def write(self, connection: Connection, index: FingerprintIndex) -> None:
+        index.remove(connection, list(self.removed))
+        index.add(connection, list(self.added))
+
+
+_LINKS = select(near_duplicate_page).where(near_duplicate_page.c.page_id.in_(bindparam("ids", expanding=True)))
+_NEAR_COUNTS = (
+    select(near_duplicate_page.c.original_id, func.count())
+    .where(near_duplicate_page.c.original_id.in_(bindparam("ids", expanding=True)))
+    .group_by(near_duplicate_page.c.original_id)
 )
-_PAGES_OF_SITE = select(page.c.id).where(
-    page.c.id.in_(bindparam("ids", expanding=True)), page.c.site == bindparam("of_site")
+_SUCCESSORS = (
+    select(near_duplicate_page, page.c.page_fingerprint)
+    .join(page, page.c.id == near_duplicate_page.c.page_id)
+    .where(near_duplicate_page.c.original_id.in_(bindparam("ids", expanding=True)))
 )
+_SITES = select(page.c.id, page.c.site).where(page.c.id.in_(bindparam("ids", expanding=True)))
 _SET_DISTANCE = (
     update(near_duplicate_page)
     .where(near_duplicate_page.c.page_id == bindparam("page"))
     .values(distance=bindparam("bits"))
 )
-_DELETE_OF_PAGE = delete(near_duplicate_page).where(near_duplicate_page.c.page_id == bindparam("page"))
+_DELETE_LINKS = delete(near_duplicate_page).where(near_duplicate_page.c.page_id.in_(bindparam("ids", expanding=True)))
 
 
-@dataclass(frozen=True, slots=True)
-class NearDuplicateState:
-    """A page before this visit: its fingerprint, the page that it nearly duplicates, whether others duplicate it."""
+class FingerprintedPage(NamedTuple):
+    """A page, and the fingerprint that it has in the database: None for a short page, or one that is not stored."""
 
     page_id: int
     site: str
-    fingerprint: int | None = None
-    original_id: int | None = None
-    has_near_duplicates: bool = False
-
-    @property
-    def indexed(self) -> int | None:
-        """The page's fingerprint in the index: only originals are there."""
-        return self.fingerprint if self.original_id is None else None
+    fingerprint: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class NearDuplicateChange:
+class Link(NamedTuple):
+    """What a near-duplicate page nearly duplicates, at what distance and since when; and its own fingerprint."""
+
+    original_id: int
+    distance: int
+    first_seen: datetime
+    fingerprint: int | None
+
+
+class NearChange(NamedTuple):
     """The effect of a visit: whether the page became a near-duplicate, and 1 if it was not compared with every page.
 
     If it `moved`, it has another original than before, or has one no more.
@@ -434,121 +495,187 @@ class NearDuplicateChange:
     not_compared: int = 0
 
 
-class NearDuplicatePages:
+class NearPages:
     """The pages that are nearly the same, as a whole, as a page stored before under another address.
 
     Each has a row in `near_duplicate_page`, which names its original. Its blocks are stored as for any page:
     duplicates as sightings, other texts as blocks, so that nothing is lost. Only originals are in the index of page
     fingerprints, so an original is never a near-duplicate, and a page with near-duplicates stays an original.
+
+    Read for the pages of a batch, changed in memory, and written at once.
     """
 
-    def __init__(self, dialect: str, rules: DuplicateRules) -> None:
-        self._index: FingerprintIndex = FINGERPRINT_INDEXES[dialect](rules.max_distance, _PAGE_INDEX)
+    def __init__(self, index: NearIndex, rules: DuplicateRules) -> None:
+        self._index = index
         self._rules = rules
+        self._stored: dict[int, Link] = {}
+        self._links: dict[int, Link] = {}
+        self._counts = Counter[int]()
+        self._successors: dict[int, list[int]] = {}
+        self._sites: dict[int, str] = {}
 
-    def state(self, connection: Connection, page_id: int, site: str, fingerprint: int | None) -> NearDuplicateState:
-        """Return the state of a stored page that has this fingerprint."""
-        row = connection.execute(_STATE, {"page": page_id}).one()
-        return NearDuplicateState(page_id, site, fingerprint, row.original_id, bool(row.has_near_duplicates))
+    @classmethod
+    def read(
+        cls,
+        connection: Connection,
+        rules: DuplicateRules,
+        pages: Sequence[FingerprintedPage],
+        fingerprints: Iterable[int] = (),
+        removable: Collection[int] = (),
+    ) -> NearPages:
+        """Read what is known of pages, of those with near `fingerprints`, and of what duplicates the `removable`."""
+        index = page_index(connection, rules)
+        near = cls(NearIndex.read(connection, index, fingerprints if rules.beyond_page else ()), rules)
+        by_id = {known.page_id: known for known in pages}
+        near._sites = {known.page_id: known.site for known in pages}
+        for part in batched(sorted(by_id)):
+            for row in connection.execute(_LINKS, {"ids": part}):
+                link = Link(row.original_id, row.distance, row.first_seen, by_id[row.page_id].fingerprint)
+                near._stored[row.page_id] = link
+            near._counts.update({row[0]: row[1] for row in connection.execute(_NEAR_COUNTS, {"ids": part})})
+        near._successors = {page_id: [] for page_id in removable}
+        for part in batched(sorted(page_id for page_id in removable if near._counts[page_id])):
+            for row in connection.execute(_SUCCESSORS, {"ids": part}):
+                near._stored[row.page_id] = Link(row.original_id, row.distance, row.first_seen, row.page_fingerprint)
+                near._successors[row.original_id].append(row.page_id)
+        near._links = dict(near._stored)
+        if rules.scope == "site":
+            for part in batched(sorted(near._index.owners - by_id.keys())):
+                near._sites.update({row.id: row.site for row in connection.execute(_SITES, {"ids": part})})
+        return near
 
-    def update(
-        self, connection: Connection, before: NearDuplicateState, fingerprint: int | None, visit_time: datetime
-    ) -> NearDuplicateChange:
-        """Store the page's new fingerprint and original; return the changes.
+    def update(self, before: FingerprintedPage, fingerprint: int | None, visit_time: datetime) -> NearChange:
+        """Give a page its new fingerprint and original; return the changes.
 
         Its original is the page with the nearest fingerprint; of several at the same distance, the one stored first. An
         original whose fingerprint is unchanged stays an original.
         """
-        if before.original_id is None and fingerprint is not None and fingerprint == before.fingerprint:
-            return NearDuplicateChange()
-        matches = FingerprintMatches()
-        if fingerprint is not None and self._rules.beyond_page and not before.has_near_duplicates:
-            matches = self._index.lookup(connection, [fingerprint])
-        nearest = self._nearest(connection, before, matches)
-        self._reindex(connection, before.page_id, before.indexed, fingerprint if nearest is None else None)
-        _write_original(connection, before, nearest, visit_time)
-        became = nearest is not None and before.original_id is None
-        moved = before.original_id != (None if nearest is None else nearest.owner_id)
-        return NearDuplicateChange(became=became, moved=moved, not_compared=len(matches.not_compared))
+        page_id = before.page_id
+        self._sites[page_id] = before.site
+        link = self._links.get(page_id)
+        if link is None and fingerprint is not None and fingerprint == before.fingerprint:
+            return NearChange()
+        compares = fingerprint is not None and self._rules.beyond_page and not self._counts[page_id]
+        nearest = self._nearest(before, fingerprint) if compares and fingerprint is not None else None
+        self._reindex(page_id, before.fingerprint if link is None else None, fingerprint if nearest is None else None)
+        original_id = None if nearest is None else nearest[1]
+        moved = original_id != (None if link is None else link.original_id)
+        if nearest is None:
+            self._set_link(page_id, None)
+        else:
+            first_seen = visit_time if link is None or moved else link.first_seen
+            self._set_link(page_id, Link(nearest[1], nearest[0], first_seen, fingerprint))
+        return NearChange(
+            became=nearest is not None and link is None,
+            moved=moved,
+            not_compared=int(compares and fingerprint in self._index.not_compared),
+        )
 
-    def remove(self, connection: Connection, pages: Select[int]) -> list[int]:
-        """Forget the selected pages, which are about to be deleted; return the ids of those that lose their original.
+    def remove(self, pages: Iterable[FingerprintedPage]) -> list[int]:
+        """Forget pages that are deleted or retired; return the ids of those that lose their original.
 
         Of the near-duplicates that lose their original, the one stored first becomes an original, and those near it
         become its near-duplicates.
         """
-        successors = connection.execute(_successors(pages)).mappings().all()
-        gone = select(page.c.id, page.c.page_fingerprint).where(page.c.id.in_(pages))
-        entries = [IndexEntry(row[1], row[0]) for row in connection.execute(gone) if row[1] is not None]
-        self._index.remove(connection, entries)
-        of_pages = near_duplicate_page.c.page_id.in_(pages) | near_duplicate_page.c.original_id.in_(pages)
-        connection.execute(delete(near_duplicate_page).where(of_pages))
-        self._group_again(connection, successors)
-        return [row["id"] for row in successors]
-
-    def refingerprint(self, connection: Connection, state: NearDuplicateState, new: int | None) -> None:
-        """Give a page a fingerprint of another scheme; its next visit decides what it is a near-duplicate of."""
-        if state.original_id is None:
-            self._reindex(connection, state.page_id, state.fingerprint, new)
-        elif new is None:
-            connection.execute(_DELETE_OF_PAGE, {"page": state.page_id})
-
-    def _nearest(
-        self, connection: Connection, before: NearDuplicateState, matches: FingerprintMatches
-    ) -> FingerprintMatch | None:
-        """Return the nearest match that is another page, of the same site if the rules say so."""
-        others = [match for match in matches.matches if match.owner_id != before.page_id]
-        if others and self._rules.scope == "site":
-            ids = [match.owner_id for match in others]
-            of_site = set(connection.scalars(_PAGES_OF_SITE, {"ids": ids, "of_site": before.site}))
-            others = [match for match in others if match.owner_id in of_site]
-        return min(others, key=lambda match: (match.distance, match.owner_id), default=None)
-
-    def _reindex(self, connection: Connection, page_id: int, old: int | None, new: int | None) -> None:
-        if old != new:
-            self._index.remove(connection, _page_entries(page_id, old))
-            self._index.add(connection, _page_entries(page_id, new))
-
-    def _group_again(self, connection: Connection, successors: Iterable[RowMapping]) -> None:
-        """Make each page a near-duplicate of one before it, if one is near, or an original."""
-        originals: list[RowMapping] = []
-        for successor in successors:
-            near = [
-                (bits, other["id"])
-                for other in originals
-                if (bits := distance(other["page_fingerprint"], successor["page_fingerprint"])) <= MAX_DISTANCE
-            ]
-            if near:
-                bits, original_id = min(near)
-                values = {"page_id": successor["id"], "original_id": original_id, "distance": bits}
-                connection.execute(insert(near_duplicate_page), values | {"first_seen": successor["first_seen"]})
+        removed = {known.page_id: known for known in pages}
+        successors: set[int] = set()
+        for page_id, known in removed.items():
+            if known.fingerprint is not None and page_id not in self._links:
+                self._index.remove(IndexEntry(known.fingerprint, page_id))
+            if self._counts[page_id]:
+                successors |= self._near_duplicates_of(page_id)
+            self._set_link(page_id, None)
+        originals: list[tuple[int, int]] = []
+        lost = sorted(successors - removed.keys())
+        for page_id in lost:
+            link = self._links[page_id]
+            assert link.fingerprint is not None  # a page without one is no near-duplicate
+            near = [(distance(bits, link.fingerprint), other_id) for bits, other_id in originals]
+            bits, original_id = min(near, default=(MAX_DISTANCE + 1, 0))
+            if bits <= MAX_DISTANCE:
+                self._set_link(page_id, link._replace(original_id=original_id, distance=bits))
             else:
-                originals.append(successor)
-                self._index.add(connection, _page_entries(successor["id"], successor["page_fingerprint"]))
+                originals.append((link.fingerprint, page_id))
+                self._set_link(page_id, None)
+                self._index.add(IndexEntry(link.fingerprint, page_id))
+        return lost
+
+    def refingerprint(self, before: FingerprintedPage, new: int | None) -> None:
+        """Give a page a fingerprint of another scheme; its next visit decides what it is a near-duplicate of."""
+        if before.page_id not in self._links:
+            self._reindex(before.page_id, before.fingerprint, new)
+        elif new is None:
+            self._set_link(before.page_id, None)
+
+    def _near_duplicates_of(self, page_id: int) -> set[int]:
+        if page_id not in self._successors:
+            raise NotReadError("removable", page_id)
+        return {near_id for near_id, link in self._links.items() if link.original_id == page_id}
+
+    def _nearest(self, before: FingerprintedPage, fingerprint: int) -> tuple[int, int] | None:
+        """Return the distance and id of the nearest other page, of the same site if the rules say so."""
+        within_site = self._rules.scope == "site"
+        return min(
+            (
+                match
+                for match in self._index.near(fingerprint)
+                if match[1] != before.page_id and not (within_site and self._sites.get(match[1]) != before.site)
+            ),
+            default=None,
+        )
+
+    def _reindex(self, page_id: int, old: int | None, new: int | None) -> None:
+        if old != new:
+            if old is not None:
+                self._index.remove(IndexEntry(old, page_id))
+            if new is not None:
+                self._index.add(IndexEntry(new, page_id))
+
+    def _set_link(self, page_id: int, link: Link | None) -> None:
+        before = self._links.pop(page_id, None)
+        if before is not None:
+            self._counts[before.original_id] -= 1
+        if link is not None:
+            self._links[page_id] = link
+            self._counts[link.original_id] += 1
+
+    def write(self, connection: Connection) -> None:
+        """Write the index and the rows of near-duplicates that differ from the stored ones."""
+        self._index.write(connection, page_index(connection, self._rules))
+        pairs = [
+            (page_id, self._stored.get(page_id), self._links.get(page_id)) for page_id in self._stored | self._links
+        ]
+        replaced = [
+            page_id for page_id, old, new in pairs if old and (new is None or new.original_id != old.original_id)
+        ]
+        for part in batched(sorted(replaced)):
+            connection.execute(_DELETE_LINKS, {"ids": part})
+        added = [
+            {"page_id": page_id, "original_id": new.original_id, "distance": new.distance, "first_seen": new.first_seen}
+            for page_id, old, new in pairs
+            if new and (old is None or new.original_id != old.original_id)
+        ]
+        if added:
+            connection.execute(insert(near_duplicate_page), added)
+        nearer = [
+            {"page": page_id, "bits": new.distance}
+            for page_id, old, new in pairs
+            if old and new and new.original_id == old.original_id and new.distance != old.distance
+        ]
+        if nearer:
+            connection.execute(_SET_DISTANCE, nearer)
 
 
-def _successors(pages: Select[int]) -> Select[tuple[int, int, object]]:
-    """Select the pages that stay and are near-duplicates of pages about to be deleted."""
-    return (
-        select(page.c.id, page.c.page_fingerprint, near_duplicate_page.c.first_seen)
-        .join(near_duplicate_page, near_duplicate_page.c.page_id == page.c.id)
-        .where(near_duplicate_page.c.original_id.in_(pages), near_duplicate_page.c.page_id.not_in(pages))
-        .order_by(page.c.id)
-    )
+def block_index(connection: Connection, rules: DuplicateRules) -> FingerprintIndex:
+    """Return the index of the fingerprints of blocks."""
+    return _index(connection.dialect.name, rules.max_distance, _BLOCK_INDEX)
 
 
-def _page_entries(page_id: int, fingerprint: int | None) -> Sequence[IndexEntry]:
-    return [] if fingerprint is None else [IndexEntry(fingerprint, page_id)]
+def page_index(connection: Connection, rules: DuplicateRules) -> FingerprintIndex:
+    """Return the index of the fingerprints of whole pages."""
+    return _index(connection.dialect.name, rules.max_distance, _PAGE_INDEX)
 
 
-def _write_original(
-    connection: Connection, before: NearDuplicateState, nearest: FingerprintMatch | None, visit_time: datetime
-) -> None:
-    if nearest is not None and nearest.owner_id == before.original_id:
-        connection.execute(_SET_DISTANCE, {"page": before.page_id, "bits": nearest.distance})
-        return
-    if before.original_id is not None:
-        connection.execute(_DELETE_OF_PAGE, {"page": before.page_id})
-    if nearest is not None:
-        values = {"page_id": before.page_id, "original_id": nearest.owner_id, "distance": nearest.distance}
-        connection.execute(insert(near_duplicate_page), values | {"first_seen": visit_time})
+@cache
+def _index(dialect: str, max_distance: int, place: IndexTable) -> FingerprintIndex:
+    return FINGERPRINT_INDEXES[dialect](max_distance, place)

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, bindparam, exists, insert, select, update
+from sqlalchemy import and_, bindparam, exists, select, union, update
 from xxhash import xxh64_intdigest
 
 from crawler import schedule
@@ -33,13 +33,12 @@ from crawler.storage.tables import (
     empty_address,
     headline,
     insert_on_conflict,
-    last_id,
     page,
     page_structure,
     section,
     sitemap_trust,
 )
-from crawler.urls import host_of, is_respelled, plain_url, site_of, url_key, without_credentials
+from crawler.urls import host_of, is_respelled, plain_url, url_key
 from crawler.visit import METHOD_META_KEY, MISSING_OUTCOMES, Outcome, ProcessedPage
 
 if sys.version_info >= (3, 14):
@@ -48,7 +47,7 @@ else:
     from backports import zstd
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
     from typing import Self
 
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
     from crawler.schedule import RevisitBounds
     from crawler.storage.page_columns import Value
     from crawler.storage.requests import LeasedRequest
-    from crawler.visit import LeaseToken, RequestRecord, Visit
+    from crawler.visit import RequestRecord, Visit
 
 REVISIT_KEY = "frontier_revisited"
 """The key in a re-crawl request's meta that holds the key of the page or section to visit again."""
@@ -111,7 +110,7 @@ SECTION_HISTORY = (
 HAS_STRUCTURE = exists().where(page_structure.c.page_id == page.c.id).label("has_structure")
 """Whether a page has a stored structure."""
 
-_FIND_PAGE = (
+_FIND_PAGES = (
     select(
         page.c.id,
         *(page.c[name] for name in PAGE_COLUMN_NAMES if name != "published"),  # PAGE_HISTORY has it
@@ -121,6 +120,7 @@ _FIND_PAGE = (
         page.c.next_visit,
         page.c.method,
         page.c.options_hash,
+        page.c.settings,
         page.c.html.is_not(None).label("has_html"),
         page.c.spider.is_not(None).label("has_origin"),
         page.c.retired_at.is_not(None).label("retired"),
@@ -132,16 +132,17 @@ _FIND_PAGE = (
         headline.c.version,
     )
     .select_from(page.outerjoin(headline))
-    .where(page.c.url_key == bindparam("key"))
+    .where(page.c.url_key.in_(bindparam("keys", expanding=True)))
 )
-_INSERT_PAGE = insert(page)
 # All rows of a statement have the same columns.
 _NO_ORIGIN: dict[str, Any] = dict.fromkeys(
     ("spider", "arguments", "callback", "cb_kwargs", "headers", "meta", "settings")
 )
-_STORED_PAGES = select(page.c.url_key).where(page.c.url_key.in_(bindparam("keys", expanding=True)))
-_KNOWN_KEYS = _STORED_PAGES.union(
-    select(address.c.url_key).where(address.c.url_key.in_(bindparam("keys", expanding=True)))
+_KNOWN_KEYS = union(
+    *(
+        select(table.c.url_key).where(table.c.url_key.in_(bindparam("keys", expanding=True)))
+        for table in (page, address)
+    )
 )
 _REVISITED_PAGES = select(
     page.c.url_key,
@@ -159,7 +160,6 @@ _REVISITED_PAGES = select(
     page.c.settings,
     page.c.retired_at,
 ).where(page.c.url_key.in_(bindparam("keys", expanding=True)))
-_FIND_SECTION = select(*SECTION_HISTORY, section.c.next_visit).where(section.c.url_key == bindparam("key"))
 _SET_LASTMOD = update(page).where(page.c.id == bindparam("page")).values(lastmod=bindparam("date"))
 
 
@@ -399,11 +399,14 @@ def describe_page(page: ProcessedPage) -> dict[str, Any]:
     }
 
 
-def find_page(connection: Connection, key: str) -> StoredPage | None:
-    """Return the page stored under a key, None if there is none."""
-    row = connection.execute(_FIND_PAGE, {"key": key}).first()
-    if row is None:
-        return None
+def read_page_rows(connection: Connection, keys: Collection[str]) -> list[SimpleNamespace]:
+    """Return the rows of the pages stored under these keys, for `stored_page`."""
+    parts = (connection.execute(_FIND_PAGES, {"keys": part}) for part in batched(sorted(keys)))
+    return [SimpleNamespace(**row._mapping) for part in parts for row in part]  # noqa: SLF001 — SQLAlchemy's public name
+
+
+def stored_page(row: SimpleNamespace) -> StoredPage:
+    """Return a page from its row."""
     return StoredPage(
         page_id=row.id,
         url=row.url,
@@ -445,31 +448,8 @@ def page_history(row: Any) -> VisitHistory:
     )
 
 
-def add_page(connection: Connection, record: PageRecord, *, keep_html: bool) -> int:
-    """Insert a page at its first visit and return its id."""
-    key = connection.execute(_INSERT_PAGE, _new_page(record, keep_html=keep_html)).inserted_primary_key
-    assert key is not None  # one row, always
-    return int(key[0])
-
-
-def add_new_pages(connection: Connection, records: Iterable[PageRecord], *, keep_html: bool) -> dict[str, int]:
-    """Insert the pages that are not stored yet, in one statement; return their ids by key. Keys must differ."""
-    by_key = {record.key: record for record in records}
-    known = set(connection.scalars(_STORED_PAGES, {"keys": list(by_key)})) if by_key else by_key.keys()
-    rows = [_new_page(record, keep_html=keep_html) for key, record in by_key.items() if key not in known]
-    if not rows:
-        return {}
-    if connection.dialect.name != "sqlite":
-        added = connection.execute(_INSERT_PAGE.returning(page.c.url_key, page.c.id), rows)
-        return {row[0]: row[1] for row in added}
-    numbered: list[dict[str, Any]] = [
-        {"id": number, **row} for number, row in enumerate(rows, last_id(connection, page) + 1)
-    ]
-    connection.execute(_INSERT_PAGE, numbered)
-    return {row["url_key"]: row["id"] for row in numbered}
-
-
-def _new_page(record: PageRecord, *, keep_html: bool) -> dict[str, Any]:
+def new_page(record: PageRecord, *, keep_html: bool) -> dict[str, Any]:
+    """Return the columns of a page at its first visit."""
     published = _published_day(record.columns["published"])
     kind = PageKind.OTHER if published is None else PageKind.ARTICLE
     history = VisitHistory(
@@ -483,16 +463,22 @@ def _new_page(record: PageRecord, *, keep_html: bool) -> dict[str, Any]:
             "last_changed": record.visit_time,
             "visits": 1,
             "changes": 0,
+            "misses": 0,
+            "retired_at": None,
+            "lastmod": None,
             "next_visit": record.next_visit(history) if record.has_origin else None,
             "html": compress(record.page.fetched.body) if keep_html and not record.page.fetched.noarchive else None,
         }
     )
 
 
-def update_page(
-    connection: Connection, stored: StoredPage, record: PageRecord, *, changed: bool, keep_html: bool
-) -> None:
-    """Update a page at a later visit; its HTML is written only if it differs. A retired page becomes active again."""
+def changed_columns(
+    stored: StoredPage, record: PageRecord, settings: Mapping[str, Any], *, changed: bool, keep_html: bool
+) -> dict[str, Any]:
+    """Return the columns that a later visit changes; HTML only if it differs. A retired page becomes active again.
+
+    `settings` are those by which the page was read before.
+    """
     after = stored.history.visited(record.visit_time, changed=changed)
     keep_html = keep_html and not record.page.fetched.noarchive
     values = record.columns | {
@@ -505,16 +491,12 @@ def update_page(
     }
     if stored.has_origin or record.has_origin:
         values["next_visit"] = record.next_visit(after)
-    if not record.has_origin and (settings := values.pop("settings")) is not None:
+    if not record.has_origin and (own := values.pop("settings")) is not None:
         # A replay or an import: the page is visited again in its own way, but cleaned by the new method.
-        values["settings"] = {**_stored_settings(connection, stored), **settings}
+        values["settings"] = {**settings, **own}
     if stored.body_hash != values["body_hash"] or stored.has_html != keep_html:
         values["html"] = compress(record.page.fetched.body) if keep_html else None
-    connection.execute(update(page).where(page.c.id == stored.page_id).values(values))
-
-
-def _stored_settings(connection: Connection, stored: StoredPage) -> dict[str, Any]:
-    return connection.scalar(select(page.c.settings).where(page.c.id == stored.page_id)) or {}
+    return values
 
 
 def compress(body: bytes) -> bytes:
@@ -557,32 +539,12 @@ def visit_key(visit: Visit, record: PageRecord | None) -> str:
     return url_key(visit.url) if record is None else record.key
 
 
-def sole_records(
-    pairs: Sequence[tuple[Visit, PageRecord | None]], lost: Collection[LeaseToken]
-) -> Iterator[PageRecord]:
-    """Yield the pages that only one visit of the batch touches: these may be inserted before it.
-
-    A batch of one visit gives no page, because finding and inserting one takes fewer statements.
-    """
-    if len(pairs) == 1:
-        return
-    concerned = Counter[str]()
-    for visit, record in pairs:
-        concerned.update({visit_key(visit, record), *visit.moved_from})
-        concerned.update({record.key, record.own_key} - {visit_key(visit, record)} if record else ())
-    for visit, record in pairs:
-        if record is None or visit.lease_token in lost or visit.moved_from:
-            continue
-        if record.key == record.own_key and concerned[record.key] == 1:
-            yield record
-
-
 def is_repeatable(record: RequestRecord) -> bool:
     """Return True if a request can be made again from its stored columns: one with a body cannot."""
     return record.method == "GET" and not record.body
 
 
-def _origin_columns(record: RequestRecord, origin: PageOrigin) -> dict[str, Any]:
+def origin_columns(record: RequestRecord, origin: PageOrigin) -> dict[str, Any]:
     """Return the columns that a re-crawl visits a page or section by; the Referer header is left out."""
     return {
         "spider": origin.spider,
@@ -602,7 +564,7 @@ def _record_origin(visit: Visit, origin: PageOrigin | None, method: str) -> dict
         return {}
     if visit.parts > 1 and visit.url != requested.url:
         return {}
-    columns = _origin_columns(requested, origin)
+    columns = origin_columns(requested, origin)
     # A request may ask for another method than that of its crawl.
     return columns | {"settings": columns["settings"] | {"CLEANING_METHOD": method}}
 
@@ -735,67 +697,9 @@ def target_of(key: str) -> Select[str]:
     return select(address.c.leads_to).where(address.c.url_key == key, ~own)
 
 
-def record_section(
-    connection: Connection, visit: Visit, record: RequestRecord, origin: PageOrigin, bounds: RevisitBounds
-) -> None:
-    """Store a section with the links of its newest visit; a page that never had links is not a section."""
-    key = target_key(record)
-    stored = connection.execute(_FIND_SECTION, {"key": key}).first()
-    if not is_repeatable(record) or (stored is None and not visit.requests):
-        return
-    links = links_hash(visit.requests)
-    if stored is None:
-        history = VisitHistory(key, PageKind.SECTION, visit.at, visit.at, visit.at)
-    else:
-        history = section_history(stored).visited(visit.at, changed=stored.links_hash != links)
-    values = _origin_columns(record, origin) | {
-        "url": without_credentials(visit.url),
-        "site": site_of(visit.url),
-        "last_seen": visit.at,
-        "last_changed": history.last_changed,
-        "visits": history.visits,
-        "changes": history.changes,
-        "next_visit": next_visit(history, visit.at, bounds),
-        "links_hash": links,
-        "misses": 0,
-        "retired_at": None,
-    }
-    if stored is None:
-        connection.execute(insert(section), values | {"url_key": key, "first_seen": visit.at})
-    else:
-        _update_section(connection, stored.id, values)
-
-
 def counts_miss(misses: int, next_visit: datetime | None, visit_time: datetime) -> bool:
     """Return True if a visit counts that did not find a page: one before its time says no more than the last one."""
     return not misses or next_visit is None or visit_time >= next_visit
-
-
-def record_section_absence(
-    connection: Connection, key: str, visit_time: datetime, bounds: RevisitBounds, *, for_good: bool
-) -> None:
-    """Count a visit that did not find a section; it is retired after as many misses as a page."""
-    stored = connection.execute(_FIND_SECTION, {"key": key}).first()
-    if stored is None or not (for_good or counts_miss(stored.misses, stored.next_visit, visit_time)):
-        return
-    history = section_history(stored).missed()
-    values: dict[str, Any] = {"misses": history.misses, "next_visit": next_visit(history, visit_time, bounds)}
-    if stored.retired_at is None and (for_good or schedule.is_gone(history, bounds)):
-        values["retired_at"] = visit_time
-    _update_section(connection, stored.id, values)
-
-
-def defer_section(connection: Connection, key: str, visit_time: datetime, bounds: RevisitBounds) -> None:
-    """Schedule the next visit to a section after one that brought nothing."""
-    stored = connection.execute(_FIND_SECTION, {"key": key}).first()
-    if stored is not None:
-        _update_section(connection, stored.id, {"next_visit": next_visit(section_history(stored), visit_time, bounds)})
-
-
-def links_hash(requests: Iterable[RequestRecord]) -> int:
-    """Return the hash of the requests' targets, whatever their order and number."""
-    keys = {record.key.partition("+")[0] for record in requests}  # without the suffix that tells equal requests apart
-    return xxh64_intdigest("\n".join(sorted(keys)).encode())
 
 
 def section_history(row: Any) -> VisitHistory:
@@ -810,10 +714,6 @@ def section_history(row: Any) -> VisitHistory:
         changes=row.changes,
         misses=row.misses,
     )
-
-
-def _update_section(connection: Connection, section_id: int, values: dict[str, Any]) -> None:
-    connection.execute(update(section).where(section.c.id == section_id).values(values))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,9 @@ from crawler.storage.locks import lock_all
 from crawler.storage.near_duplicates import (
     FINGERPRINT_INDEXES,
     DuplicateRules,
+    FingerprintedPage,
     IndexEntry,
-    NearDuplicatePages,
+    NearPages,
 )
 from crawler.storage.pages import target_of
 from crawler.storage.search_index import SearchableBlock, add_tokens, optimize_search_index
@@ -133,9 +134,7 @@ def prune_pages(
         sites = _selected_sites(connection, selection, addresses)
         _delete_frontier_rows(connection, selection, addresses)
         count_pages(connection, _selected_pages(selection), -1)
-        near_duplicates = NearDuplicatePages(engine.dialect.name, DuplicateRules())
-        for near_id in near_duplicates.remove(connection, _selected_pages(selection)):
-            change_log.restructure_page(near_id)
+        change_log.pages.restructured.update(_remove_near_duplicates(connection, selection))
         inheritance = _Inheritance(connection, index, selection, rules, change_log)
         for block_id in connection.scalars(_blocks_to_promote(selection)).all():
             inheritance.settle(block_id)
@@ -293,7 +292,7 @@ class _Inheritance:
         assert key is not None  # one row, always
         add_tokens(self.connection, [SearchableBlock(key[0], text, row["priority"])])
         self.connection.execute(delete(sighting).where(sighting.c.id == row["id"]))
-        self.change_log.touch_page(row["page_id"])
+        self.change_log.pages.touched.add(row["page_id"])
         if row["fingerprint"] is not None:
             self.index.add(self.connection, [IndexEntry(row["fingerprint"], key[0])])
         return OriginalBlock(key[0], text, row["digest"], row["fingerprint"])
@@ -310,6 +309,16 @@ def _staying_sightings(connection: Connection, block_id: int, selection: PruneSe
         .order_by(sighting.c.gone_at.is_not(None), sighting.c.first_seen, sighting.c.id)
     )
     return list(connection.execute(statement).mappings())
+
+
+def _remove_near_duplicates(connection: Connection, selection: PruneSelection) -> list[int]:
+    """Forget what the selected pages nearly duplicate; return the ids of the pages that lose their original."""
+    columns = select(page.c.id, page.c.site, page.c.page_fingerprint)
+    selected = [FingerprintedPage(*row) for row in connection.execute(columns.where(_is_selected(selection)))]
+    near = NearPages.read(connection, DuplicateRules(), selected, removable={known.page_id for known in selected})
+    lost = near.remove(selected)
+    near.write(connection)
+    return lost
 
 
 def _delete_pages(connection: Connection, index: FingerprintIndex, selection: PruneSelection) -> None:

@@ -16,7 +16,7 @@ from cleaning.fingerprint import distance
 from crawler.config import changed_settings
 from crawler.storage.boilerplate import learnable
 from crawler.storage.change_log import ChangeLog
-from crawler.storage.headlines import forget_version
+from crawler.storage.near_duplicates import FingerprintedPage, NearPages
 from crawler.storage.pages import HAS_STRUCTURE
 from crawler.storage.tables import near_duplicate_page, page, reclean, section
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from cleaning.page_fingerprint import FingerprintedBlock
-    from crawler.storage.near_duplicates import NearDuplicatePages
-    from crawler.storage.pages import StoredPage
+    from crawler.storage.near_duplicates import DuplicateRules
     from crawler.visit import PageStructure
 
 
@@ -183,7 +182,7 @@ def _page_to_reclean(row: Any, *, html: bool) -> PageToReclean:
     )
 
 
-def update_near_duplicates(connection: Connection, near_duplicates: NearDuplicatePages) -> None:
+def update_near_duplicates(connection: Connection, rules: DuplicateRules) -> None:
     """Compare near-duplicates again whose original has changed since; nobody else may write meanwhile."""
     original = page.alias("original")
     pairs = (
@@ -193,30 +192,19 @@ def update_near_duplicates(connection: Connection, near_duplicates: NearDuplicat
         .join(original, original.c.id == near_duplicate_page.c.original_id)
         .order_by(page.c.id)
     )
-    change_log = ChangeLog(connection)
-    for row in connection.execute(pairs).all():
+    moved = {}
+    for row in connection.execute(pairs):
         own, other = row.page_fingerprint, row.of_original
         if own is None or other is None or distance(own, other) != row.distance:
-            before = near_duplicates.state(connection, row.id, row.site, own)
-            if near_duplicates.update(connection, before, own, row.last_seen).moved:
-                change_log.restructure_page(row.id)
+            moved[FingerprintedPage(row.id, row.site, own)] = row.last_seen
+    fingerprints = [known.fingerprint for known in moved if known.fingerprint is not None]
+    near = NearPages.read(connection, rules, list(moved), fingerprints)
+    change_log = ChangeLog(connection)
+    for known, last_seen in moved.items():
+        if near.update(known, known.fingerprint, last_seen).moved:
+            change_log.pages.restructured.add(known.page_id)
+    near.write(connection)
     change_log.write()
-
-
-def update_recleaned_page(connection: Connection, stored: StoredPage, recleaned: RecleanedPage) -> None:
-    """Update the page's method, options, settings and fingerprint, if they differ."""
-    columns = (page.c.method, page.c.options_hash, page.c.page_fingerprint, page.c.settings)
-    before = connection.execute(select(*columns).where(page.c.id == stored.page_id)).one()
-    values = {
-        "method": recleaned.method,
-        "options_hash": recleaned.options_hash,
-        "page_fingerprint": recleaned.fingerprint,
-        "settings": {**(before.settings or {}), **recleaned.settings},
-    }
-    if values != before._asdict():
-        connection.execute(update(page).where(page.c.id == stored.page_id).values(values))
-    if stored.method != recleaned.method:
-        forget_version(connection, stored.page_id)
 
 
 def update_recleaned_sections(connection: Connection, job: RecleanJob) -> None:

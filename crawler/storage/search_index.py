@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from cleaning.blocks import Block
-    from crawler.page_comparison import KeptBlock
 
 # PostgreSQL stores 1.5 times as many bytes, and fails at twice as many. Search finds no words beyond it.
 _TOKENS_BYTES_MAX = 500_000
@@ -80,17 +79,26 @@ def add_tokens(connection: Connection, blocks: Sequence[SearchableBlock]) -> Non
         insert_rows(connection, block_tokens, rows, at_once=True)
 
 
-class TokenWriter:
-    """The words of the blocks of one transaction, collected here and written by `write`, all in one statement."""
+class TokenChanges:
+    """The words of the blocks and titles of one batch, collected here and written by `write`, all in one statement."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self) -> None:
         self._blocks: dict[int, SearchableBlock] = {}
         self._replaced: set[int] = set()
 
-    def add(self, blocks: Iterable[SearchableBlock]) -> None:
-        """Collect new blocks."""
-        self._blocks.update((searchable_block.block_id, searchable_block) for searchable_block in blocks)
+    def put(self, searchable_block: SearchableBlock) -> None:
+        """Collect a new block."""
+        self._blocks[searchable_block.block_id] = searchable_block
+
+    def replace(self, searchable_block: SearchableBlock) -> None:
+        """Collect a block whose text has changed."""
+        self._replaced.add(searchable_block.block_id)
+        self._blocks[searchable_block.block_id] = searchable_block
+
+    def renew(self, searchable_block: SearchableBlock) -> None:
+        """Collect a block again if the batch has added it; triggers refresh the stored ones."""
+        if searchable_block.block_id in self._blocks:
+            self._blocks[searchable_block.block_id] = searchable_block
 
     def put_title(self, page_id: int, texts: Iterable[str | None], *, replaces: bool) -> None:
         """Collect the title and headline of a page; `replaces` says that other ones may be stored."""
@@ -105,24 +113,11 @@ class TokenWriter:
         """Drop the title that was collected for a page that is about to be deleted."""
         self._blocks.pop(-page_id, None)
 
-    def refresh(self, kept: Iterable[KeptBlock]) -> None:
-        """Collect the kept blocks whose text has changed, and renew those that were collected before.
-
-        Triggers refresh the other columns of the stored ones.
-        """
-        for kept_block in kept:
-            block_id = kept_block.earlier.row_id
-            is_reworded = kept_block.earlier.text != kept_block.text
-            if is_reworded:
-                self._replaced.add(block_id)
-            if is_reworded or block_id in self._blocks:
-                self._blocks[block_id] = SearchableBlock.of(block_id, kept_block.candidate.block)
-
-    def write(self) -> None:
-        """Store the words of all blocks; call it after the last page."""
+    def write(self, connection: Connection) -> None:
+        """Store the words of all blocks; call it when the blocks are written."""
         for block_ids in batched(sorted(self._replaced)):
-            self._connection.execute(delete(block_tokens).where(block_tokens.c.block_id.in_(block_ids)))
-        add_tokens(self._connection, list(self._blocks.values()))
+            connection.execute(delete(block_tokens).where(block_tokens.c.block_id.in_(block_ids)))
+        add_tokens(connection, list(self._blocks.values()))
 
 
 def tokens_row(searchable_block: SearchableBlock) -> tuple[int, int, float, int, str]:

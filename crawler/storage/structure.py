@@ -22,17 +22,16 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from cleaning.structure.nodes import StructureNode
-    from crawler.storage.change_log import ChangeLog
+    from crawler.storage.change_log import PageLog
     from crawler.visit import PageStructure
 
 _TABLES = (block_link, block_place, page_structure)
 
 
-class StructureWriter:
-    """The structures of the pages of one transaction, collected here and written by `write`."""
+class StructureChanges:
+    """The structures of the pages of one batch, collected here and written by `write`."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self) -> None:
         self._structures: dict[int, PageStructure | None] = {}
         self._stored: set[int] = set()
 
@@ -50,33 +49,27 @@ class StructureWriter:
         self._structures.pop(page_id, None)
         self._stored.discard(page_id)
 
-    def write(self, change_log: ChangeLog) -> None:
-        """Replace the rows of all pages, and record in the change log the pages whose structure has changed."""
-        before = self._read_nodes()
-        if before:
-            for table in _TABLES:
-                self._connection.execute(delete(table).where(table.c.page_id.in_(list(before))))
+    def write(self, connection: Connection, log: PageLog) -> None:
+        """Replace the rows of all pages, and record the pages whose structure has changed."""
+        before: dict[int, bytes] = {}
+        if self._stored:
+            columns = select(page_structure.c.page_id, page_structure.c.nodes)
+            rows = connection.execute(columns.where(page_structure.c.page_id.in_(sorted(self._stored))))
+            before = {row.page_id: decompress(row.nodes) for row in rows}
+        for table in _TABLES if before else ():
+            connection.execute(delete(table).where(table.c.page_id.in_(list(before))))
+        new = {page_id: structure for page_id, structure in self._structures.items() if structure is not None}
         for page_id, structure in self._structures.items():
             if before.get(page_id) != (structure and structure.nodes):
-                change_log.restructure_page(page_id)
-        new_structures = {
-            page_id: structure for page_id, structure in self._structures.items() if structure is not None
-        }
-        if not new_structures:
+                log.restructured.add(page_id)
+        if not new:
             return
-        rows = [_page_row(page_id, structure) for page_id, structure in new_structures.items()]
-        self._connection.execute(insert(page_structure), rows)
+        connection.execute(
+            insert(page_structure), [_page_row(page_id, structure) for page_id, structure in new.items()]
+        )
         for table, make in ((block_place, _place_rows), (block_link, _link_rows)):
-            values = [row for page_id, structure in new_structures.items() for row in make(page_id, structure)]
-            insert_rows(self._connection, table, Rows(tuple(table.c.keys()), values))
-
-    def _read_nodes(self) -> dict[int, bytes]:
-        """Return the stored nodes of the pages that have a structure."""
-        if not self._stored:
-            return {}
-        columns = select(page_structure.c.page_id, page_structure.c.nodes)
-        rows = self._connection.execute(columns.where(page_structure.c.page_id.in_(sorted(self._stored))))
-        return {row.page_id: decompress(row.nodes) for row in rows}
+            values = [row for page_id, structure in new.items() for row in make(page_id, structure)]
+            insert_rows(connection, table, Rows(tuple(table.c.keys()), values))
 
 
 def delete_structures(connection: Connection, pages: Select[int]) -> None:

@@ -10,9 +10,11 @@ The views `informative_block` and `page_text` leave out site boilerplate: texts 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,19 +35,21 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    bindparam,
     column,
     table,
     text,
+    update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crawler.storage.page_columns import FIRST_COLUMNS, LATER_COLUMNS, PAGE_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import TableClause
-    from sqlalchemy.engine import Connection, CursorResult, Dialect
+    from sqlalchemy.engine import Connection, Dialect
     from sqlalchemy.schema import SchemaItem
 
     from crawler.storage.page_columns import PageColumn
@@ -155,37 +159,45 @@ def insert_rows(connection: Connection, into: Table, rows: Rows, *, at_once: boo
         _insert_json(connection, into, rows)
 
 
-def insert_numbered(connection: Connection, into: Table, rows: Rows, by: str) -> dict[Any, int]:
-    """Insert rows as `insert_rows` does; return their ids by the values of column `by`, which must differ."""
-    if not rows.values:
-        return {}
-    if connection.dialect.name != "sqlite":
-        return {row[0]: row[1] for row in _insert_json(connection, into, rows, (by, "id"))}
-    numbered = [(number, *row) for number, row in enumerate(rows.values, last_id(connection, into) + 1)]
-    names = ("id", *rows.names)
-    insert_rows(connection, into, Rows(names, numbered))
-    place = names.index(by)
-    return {row[place]: row[0] for row in numbered}
+def update_rows(connection: Connection, table: Table, rows: Mapping[int, Mapping[str, Any]]) -> None:
+    """Set columns of rows, given by id; the same columns of several rows in one statement."""
+    by_columns: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+    for row_id, values in sorted(rows.items()):
+        names = tuple(sorted(values))
+        by_columns[names].append({"row": row_id} | {f"new_{name}": values[name] for name in names})
+    for names, parameters in by_columns.items():
+        new = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in names}
+        connection.execute(update(table).where(table.c.id == bindparam("row")).values(new), parameters)
 
 
-def last_id(connection: Connection, into: Table) -> int:
-    """Return the greatest id that SQLite ever gave to a row of a table; no other transaction writes meanwhile.
+def reserve_ids(connection: Connection, counts: Mapping[Table, int]) -> dict[Table, Iterable[int]]:
+    """Return so many ids for new rows of each table; nobody else gets them.
 
-    AUTOINCREMENT goes on after it, but a migration that copies the table forgets it.
+    On SQLite, where no other transaction writes meanwhile, they follow the greatest id that was ever given.
+    AUTOINCREMENT remembers it, but a migration that copies the table forgets it.
     """
-    last_sequence = "SELECT seq FROM sqlite_sequence WHERE name = ?"
-    query = f"SELECT max(coalesce(({last_sequence}), 0), coalesce((SELECT max(id) FROM {into.name}), 0))"  # noqa: S608 — of our own names
-    return int(connection.exec_driver_sql(query, (into.name,)).scalar_one())
+    if connection.dialect.name == "sqlite":
+        last = ", ".join(
+            f"max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{table.name}'), 0), "  # noqa: S608 — of our own names
+            f"coalesce((SELECT max(id) FROM {table.name}), 0))"
+            for table in counts
+        )
+        row = connection.exec_driver_sql(f"SELECT {last}").one()
+        return {table: count(number + 1) for table, number in zip(counts, row, strict=True)}
+    sequences = ", ".join(
+        f"ARRAY(SELECT nextval('{table.name}_id_seq') FROM generate_series(1, %s))"  # noqa: S608 — of our own names
+        for table in counts
+    )
+    row = connection.exec_driver_sql(f"SELECT {sequences}", tuple(counts.values())).one()
+    return dict(zip(counts, row, strict=True))
 
 
-def _insert_json(
-    connection: Connection, into: Table, rows: Rows, returning: tuple[str, ...] = ()
-) -> CursorResult[*tuple[Any, ...]]:
-    statement = _insert_statement(into, rows.names, connection.dialect, from_json=True, returning=returning)
+def _insert_json(connection: Connection, into: Table, rows: Rows) -> None:
+    statement = _insert_statement(into, rows.names, connection.dialect, from_json=True)
     json_rows: list[Any] = statement.values(rows.values)
     if connection.dialect.name != "sqlite":
         json_rows = [dict(zip(rows.names, values, strict=True)) for values in json_rows]
-    return connection.exec_driver_sql(statement.sql, (to_json(json_rows),))
+    connection.exec_driver_sql(statement.sql, (to_json(json_rows),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +219,7 @@ class _InsertStatement:
 
 @lru_cache(maxsize=256)
 def _insert_statement(
-    into: Table, names: tuple[str, ...], dialect: Dialect, *, from_json: bool = False, returning: tuple[str, ...] = ()
+    into: Table, names: tuple[str, ...], dialect: Dialect, *, from_json: bool = False
 ) -> _InsertStatement:
     types = [into.c[name].type.dialect_impl(dialect) for name in names]
     bind_processors = ((number, kind.bind_processor(dialect)) for number, kind in enumerate(types))
@@ -219,8 +231,7 @@ def _insert_statement(
         values = f"SELECT {', '.join(f'value ->> {number}' for number in range(len(names)))} FROM json_each(?)"  # noqa: S608 — of numbers
     else:
         values = f"SELECT {columns} FROM json_populate_recordset(NULL::{into.name}, %s::json)"  # noqa: S608 — of our own names
-    end = f" RETURNING {', '.join(returning)}" if returning else ""
-    return _InsertStatement(f"INSERT INTO {into.name} ({columns}) {values}{end}", processors)
+    return _InsertStatement(f"INSERT INTO {into.name} ({columns}) {values}", processors)
 
 
 def exists_on(item: SchemaItem, dialect: str) -> bool:

@@ -288,7 +288,7 @@ class Press:
             for site, crawls in records.read_crawls(connection, counts).items():
                 alerts = {alert.condition: alert.since for alert in records.read_alerts(connection, [site])}
                 findings = judge_site(crawls, ended, alerts, is_target=True)
-                records.record_findings(connection, site, findings, ended)
+                records.record_findings(connection, {site: findings}, ended)
 
         store.write(write)
 

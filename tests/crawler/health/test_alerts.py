@@ -59,7 +59,7 @@ def webhook():
 @pytest.fixture
 def begun(engine):
     with write_transaction(engine) as connection:
-        records.record_findings(connection, "a.example", [BEGUN], NOW)
+        records.record_findings(connection, {"a.example": [BEGUN]}, NOW)
 
 
 @pytest.fixture

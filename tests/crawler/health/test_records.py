@@ -48,7 +48,7 @@ def test_the_counts_of_the_oldest_crawls_are_forgotten(connection):
 
 
 def test_a_condition_is_told_once_and_once_that_it_is_over(connection):
-    records.record_findings(connection, "a.example", [BEGUN], NOW)
+    records.record_findings(connection, {"a.example": [BEGUN]}, NOW)
     (begun,) = records.claim_alerts(connection, NOW)
     assert (begun.site, begun.condition, begun.since, begun.sentence) == (
         "a.example",
@@ -56,10 +56,10 @@ def test_a_condition_is_told_once_and_once_that_it_is_over(connection):
         NOW,
         BEGUN.sentence,
     )
-    records.record_findings(connection, "a.example", [BEGUN], NOW + timedelta(days=1))
+    records.record_findings(connection, {"a.example": [BEGUN]}, NOW + timedelta(days=1))
     assert records.claim_alerts(connection, NOW) == []
     assert [held.since for held in records.read_alerts(connection)] == [NOW]
-    records.record_findings(connection, "a.example", [OVER], NOW + timedelta(days=2))
+    records.record_findings(connection, {"a.example": [OVER]}, NOW + timedelta(days=2))
     assert records.read_alerts(connection) == []
     (over,) = records.claim_alerts(connection, NOW)
     assert (over.since, over.ended) == (NOW, NOW + timedelta(days=2))
@@ -68,17 +68,17 @@ def test_a_condition_is_told_once_and_once_that_it_is_over(connection):
 
 
 def test_what_nobody_was_told_is_told_by_the_next_crawl(connection):
-    records.record_findings(connection, "a.example", [BEGUN], NOW)
+    records.record_findings(connection, {"a.example": [BEGUN]}, NOW)
     records.release_alerts(connection, records.claim_alerts(connection, NOW), NOW)
     assert len(records.claim_alerts(connection, NOW)) == 1
-    records.record_findings(connection, "a.example", [OVER], NOW)
+    records.record_findings(connection, {"a.example": [OVER]}, NOW)
     records.release_alerts(connection, records.claim_alerts(connection, NOW), NOW)
     assert [told.ended for told in records.claim_alerts(connection, NOW)] == [NOW]
 
 
 def test_a_condition_that_was_over_before_anybody_was_told_is_not_told(connection):
-    records.record_findings(connection, "a.example", [BEGUN], NOW)
-    records.record_findings(connection, "a.example", [OVER], NOW)
+    records.record_findings(connection, {"a.example": [BEGUN]}, NOW)
+    records.record_findings(connection, {"a.example": [OVER]}, NOW)
     assert records.claim_alerts(connection, NOW) == []
 
 

@@ -38,7 +38,7 @@ def test_a_healthy_site_says_when_it_answered(connection):
 def test_a_refused_site_says_since_when(connection):
     crawled(connection, "a.example", ANSWERED)
     finding = Finding(Condition.REFUSED, holds=True, sentence="9 of 9 visits were refused")
-    records.record_findings(connection, "a.example", [finding], START)
+    records.record_findings(connection, {"a.example": [finding]}, START)
     state = read_state(connection, "a.example", NOW)
     assert (state.state, state.since, state.needs_look, state.is_failing) == ("refused", START, True, True)
     assert state.sentence == "refused since 2024-05-01 12:00 UTC: 9 of 9 visits were refused"

@@ -6,7 +6,7 @@ import pytest
 
 from crawler.schedule import RevisitBounds
 from crawler.storage.crawls import CrawlPolicy
-from crawler.storage.pages import links_hash
+from crawler.storage.sections import links_hash
 from crawler.storage.store import Store
 from crawler.visit import Outcome, RequestRecord, Visit
 

@@ -215,7 +215,7 @@ def test_the_health_of_a_site_goes_with_the_last_of_its_pages(save, visit, engin
     with engine.begin() as connection:
         for site in ("a.example", "b.example", "moved.example"):
             add_counts(connection, 1, {site: SiteCounts(refused=9)}, now)
-            record_findings(connection, site, [Finding(Condition.REFUSED, holds=True, sentence="all refused")], now)
+            record_findings(connection, {site: [Finding(Condition.REFUSED, holds=True, sentence="all refused")]}, now)
     prune_pages(engine, selection)
     with engine.connect() as connection:
         assert sorted(read_crawls(connection, ["a.example", "b.example", "moved.example"])) == sites

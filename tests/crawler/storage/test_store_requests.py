@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from crawler.storage import store
+from crawler.storage import request_ends
 from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.database import write_transaction
 from crawler.storage.store import PageState
@@ -142,7 +142,7 @@ def test_only_the_last_part_ends_a_request(leased, visit, save_all, states):
 def test_visits_without_a_request_end_none(visit, save_all, engine, states):
     assert [result.state for result in save_all(visit("https://a.example/x", "A text."))] == [PageState.NEW]
     with write_transaction(engine) as connection:
-        assert store._acknowledge_visits(connection, [visit("https://a.example/y")], CrawlPolicy()) == set()
+        assert request_ends.acknowledge_visits(connection, [visit("https://a.example/y")], CrawlPolicy()) == set()
     assert states() == {}
 
 

@@ -1,6 +1,7 @@
 """Values on their way into the database and back."""
 
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import islice
 
 import pytest
 from hypothesis import given
@@ -15,9 +16,9 @@ from crawler.storage.tables import (
     block_tokens,
     crawl,
     fingerprint,
-    insert_numbered,
     insert_rows,
     page,
+    reserve_ids,
     signed,
     unsigned,
 )
@@ -87,24 +88,30 @@ def one_page(engine):
 def test_inserted_rows_have_the_values_that_sqlalchemy_would_write(one_page):
     rows = [new_block(position) for position in range(3)]
     with one_page.begin() as connection:
-        ids = insert_numbered(connection, block, as_rows(rows), by="position")
+        insert_rows(connection, block, as_rows(rows))
         connection.execute(insert(block), rows)
         stored = connection.execute(select(block).order_by(block.c.id)).mappings().all()
-    assert ids == {position: stored[position]["id"] for position in range(3)}
     ours, theirs = ([{**row, "id": None} for row in part] for part in (stored[:3], stored[3:]))
     assert ours == theirs
     assert [row["text"] for row in ours] == [row["text"] for row in rows]
 
 
+def reserve(connection, number):
+    return list(islice(reserve_ids(connection, {page: 0, block: number})[block], number))
+
+
 def test_an_id_is_given_out_once_even_if_its_row_is_deleted(one_page):
     with one_page.begin() as connection:
-        first = insert_numbered(connection, block, as_rows([new_block(0), new_block(1)]), by="position")
+        first = reserve(connection, 2)
+        rows = [{"id": row_id, **new_block(position)} for position, row_id in enumerate(first)]
+        insert_rows(connection, block, as_rows(rows))
         connection.execute(delete(block))
     with one_page.begin() as connection:
-        second = insert_numbered(connection, block, as_rows([new_block(0)]), by="position")
+        (second,) = reserve(connection, 1)
+        insert_rows(connection, block, as_rows([{"id": second, **new_block(0)}]))
         connection.execute(insert(block), new_block(2))
         stored = connection.scalars(select(block.c.id).order_by(block.c.id)).all()
-    assert stored[0] == second[0] > first[1] > first[0]
+    assert stored[0] == second > first[1] > first[0]
     assert stored[1] > stored[0]
 
 
@@ -127,7 +134,6 @@ def test_no_rows_are_inserted_without_a_statement(engine):
         statements = []
         event.listen(connection, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
         insert_rows(connection, block, as_rows([]))
-        assert insert_numbered(connection, block, as_rows([]), by="position") == {}
     assert statements == []
 
 
