@@ -101,6 +101,8 @@ class EarlierRow:
     digest: int
     text: str
     gone: bool
+    shown: tuple[object, ...] = ()
+    """Where and how the last visit showed it: what `crawler.storage.blocks` writes of each visit beside the text."""
 
 
 @dataclass(frozen=True, slots=True)

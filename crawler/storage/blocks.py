@@ -60,16 +60,18 @@ class FoundOriginals:
     not_compared: int = 0
 
 
+# What each visit writes of a block or sighting that it finds again, beside the text and the time.
+_SHOWN_COLUMNS = ("position", "kind", "path", "words", "score", "priority")
 _OF_PAGES: BindParameter[Any] = bindparam("pages", expanding=True)
 _BLOCKS_OF_PAGES = (
     select(
         block.c.id,
         block.c.page_id,
-        block.c.position,
         block.c.digest,
         block.c.fingerprint,
         block.c.text,
         block.c.gone_at,
+        *(block.c[name] for name in _SHOWN_COLUMNS),
     )
     .where(block.c.page_id.in_(_OF_PAGES))
     .order_by(block.c.id)
@@ -78,7 +80,6 @@ _SIGHTINGS_OF_PAGES = (
     select(
         sighting.c.id,
         sighting.c.page_id,
-        sighting.c.position,
         sighting.c.digest,
         sighting.c.text,
         sighting.c.gone_at,
@@ -86,6 +87,7 @@ _SIGHTINGS_OF_PAGES = (
         block.c.text.label("original_text"),
         block.c.digest.label("original_digest"),
         block.c.fingerprint.label("original_fingerprint"),
+        *(sighting.c[name] for name in _SHOWN_COLUMNS),
     )
     .join(block, block.c.id == sighting.c.block_id)
     .where(sighting.c.page_id.in_(_OF_PAGES))
@@ -102,18 +104,19 @@ def read_earlier(connection: Connection, pages: Collection[int]) -> dict[int, li
         original = OriginalBlock(row.id, row.text, row.digest, row.fingerprint)
         is_gone = row.gone_at is not None
         earlier[row.page_id].append(
-            EarlierRow(row.id, False, original, row.position, row.digest, row.text, gone=is_gone)
+            EarlierRow(row.id, False, original, row.position, row.digest, row.text, is_gone, tuple(row[-_SHOWN:]))
         )
     for seen in connection.execute(_SIGHTINGS_OF_PAGES, {"pages": list(earlier)}):
         original = OriginalBlock(seen.block_id, seen.original_text, seen.original_digest, seen.original_fingerprint)
         text = seen.original_text if seen.text is None else seen.text
         is_gone = seen.gone_at is not None
         earlier[seen.page_id].append(
-            EarlierRow(seen.id, True, original, seen.position, seen.digest, text, gone=is_gone)
+            EarlierRow(seen.id, True, original, seen.position, seen.digest, text, is_gone, tuple(seen[-_SHOWN:]))
         )
     return earlier
 
 
+_SHOWN = len(_SHOWN_COLUMNS)
 SAME_DIGEST_MAX = 8
 """The number of stored blocks with its digest that a text is compared with. A crawled database has one, unless texts
 were crafted to have another text's digest."""
@@ -302,8 +305,15 @@ class BlockState:
         self._seen_again.pop(visited.page_id, None)
         candidates = [candidate for candidate in comparison.new if candidate.repeats is None]
         found = self._find_originals(visited, candidates) if self._rules.beyond_page else FoundOriginals()
+        returned = sum(kept.earlier.gone for kept in comparison.kept)
+        found_live = len(comparison.kept) - returned + len(comparison.missing)
+        # If no other row stays, one statement says of all that they are seen again; few need one of their own.
+        is_whole = sum(not row.gone for row in self._rows[visited.page_id].values()) == found_live
         for kept in comparison.kept:
-            self._refresh(visited, kept, tokens)
+            if not (is_whole and self._is_shown_as_before(visited, kept)):
+                self._refresh(visited, kept, tokens)
+        if is_whole and comparison.kept:
+            self._seen_again[visited.page_id] = visited.visit_time
         originals = {new_sighting.candidate.position: new_sighting.original for new_sighting in found.sightings}
         for candidate in candidates:
             if candidate.position not in originals:
@@ -398,6 +408,13 @@ class BlockState:
         self._added[row_id] = _AddedSighting(new, visited)
         self._rows[visited.page_id][True, row_id] = _row_of(row_id, new.candidate, new.original, is_sighting=True)
 
+    def _is_shown_as_before(self, visited: VisitedPage, kept: KeptBlock) -> bool:
+        key = _key(kept.earlier)
+        row = self._rows[visited.page_id][key]
+        if row.gone or row.text != kept.text or key in self._refreshed:
+            return False
+        return row.shown == _shown_values(kept.candidate)
+
     def _refresh(self, visited: VisitedPage, kept: KeptBlock, tokens: TokenChanges) -> None:
         key = _key(kept.earlier)
         before = self._rows[visited.page_id][key]
@@ -483,16 +500,10 @@ class BlockState:
 
     def _refreshed_values(self, refreshed: _Refreshed, log: ChangeLog) -> dict[str, Any]:
         kept, visit_time = refreshed
-        content = kept.candidate.block
         is_sighting = kept.earlier.is_sighting
-        return {
+        shown = zip(_SHOWN_COLUMNS, _shown_values(kept.candidate), strict=True)
+        return {f"new_{name}": value for name, value in shown} | {
             "row": kept.earlier.row_id,
-            "new_position": content.position,
-            "new_kind": str(content.kind),
-            "new_path": content.path,
-            "new_words": content.words,
-            "new_score": kept.candidate.decision.score,
-            "new_priority": content.priority,
             "new_text": self._own_text(kept.text, kept.earlier.original) if is_sighting else kept.text,
             "new_last_seen": visit_time,
             "sequence": log.sequence,
@@ -533,10 +544,7 @@ def _is_exact(candidate: FingerprintedBlock, original: OriginalBlock) -> bool:
     return candidate.digest == original.digest and same_terms(candidate.text, original.text)
 
 
-_REFRESHED_VALUES: dict[str, Any] = {
-    name: bindparam(f"new_{name}")
-    for name in ("position", "kind", "path", "words", "score", "priority", "text", "last_seen")
-}
+_REFRESHED_VALUES: dict[str, Any] = {name: bindparam(f"new_{name}") for name in (*_SHOWN_COLUMNS, "text", "last_seen")}
 
 
 def _refresh_statement(table: Table) -> Update:
@@ -574,12 +582,7 @@ _SET_SITE = update(block).where(block.c.page_id == bindparam("page")).values(sit
 # As `_content_values` returns them.
 _CONTENT_COLUMNS = (
     "page_id",
-    "position",
-    "kind",
-    "path",
-    "words",
-    "score",
-    "priority",
+    *_SHOWN_COLUMNS,
     "digest",
     "fingerprint",
     "first_seen",
@@ -590,16 +593,16 @@ _NEW_BLOCK = ("id", *_CONTENT_COLUMNS, "site", "added", "text")
 _NEW_SIGHTING = ("id", *_CONTENT_COLUMNS, "block_id", "distance", "text")
 
 
-def _content_values(candidate: FingerprintedBlock, visited: VisitedPage, sequence: int) -> tuple[Any, ...]:
+def _shown_values(candidate: FingerprintedBlock) -> tuple[Any, ...]:
     content = candidate.block
+    score = candidate.decision.score
+    return content.position, str(content.kind), content.path, content.words, score, content.priority
+
+
+def _content_values(candidate: FingerprintedBlock, visited: VisitedPage, sequence: int) -> tuple[Any, ...]:
     return (
         visited.page_id,
-        content.position,
-        str(content.kind),
-        content.path,
-        content.words,
-        candidate.decision.score,
-        content.priority,
+        *_shown_values(candidate),
         candidate.digest,
         candidate.fingerprint,
         visited.visit_time,
