@@ -55,8 +55,7 @@ class Wants:
     """What a batch may need of the database.
 
     `keys` are those of pages, sections and addresses, `contents` those of pages whose texts are compared. `own_keys`
-    are the pages' own addresses, `stated` those that they state instead. What `removable` pages are the originals of
-    is read too.
+    are the pages' own addresses, `stated` those that they state instead.
     """
 
     keys: set[str] = field(default_factory=set)
@@ -64,12 +63,11 @@ class Wants:
     own_keys: set[str] = field(default_factory=set)
     stated: set[str] = field(default_factory=set)
     shown: list[ShownPage] = field(default_factory=list)
-    removable: set[int] = field(default_factory=set)
     blocks: set[int] = field(default_factory=set)
     all_candidates: bool = False
     """Whether texts are looked up that the page has shown before."""
     all_contents: bool = False
-    """Whether the texts of all these pages are read, and all are removable."""
+    """Whether the texts of all these pages are read, and what has them as an original: any may be deleted."""
 
     def add(self, missing: NotReadError) -> None:
         """Ask for what was missing; the next attempts ask for more than that, so that few are needed."""
@@ -230,7 +228,9 @@ class AddressRows:
 
     def forget(self, leads_to: str) -> None:
         """Drop all addresses that lead to a page or section."""
-        self._leads = {key: target for key, target in self._leads.items() if target != leads_to}
+        for known in (self._leads, self._stored):
+            for key in [key for key, target in known.items() if target == leads_to]:
+                del known[key]
         self._operations.append((False, leads_to, leads_to))
 
     def _drop(self, key: str) -> None:
@@ -247,7 +247,7 @@ class AddressRows:
         changed = [
             {"url_key": key, "leads_to": leads_to}
             for key, leads_to in sorted(self._leads.items())
-            if self._stored.get(key) != leads_to or key in self._deleted
+            if self._stored.get(key) != leads_to
         ]
         if changed:
             new = insert_on_conflict(connection, address)
@@ -287,8 +287,7 @@ class State:
         if not old.retired:
             self.texts.append(BoilerplateChange.of_retired(old.site, live))
         self.blocks.absorb(old.page_id, VisitedPage(into.page_id, into.site, old.history.last_seen))
-        for near_id in self.near.remove([FingerprintedPage(old.page_id, old.site, old.fingerprint)]):
-            self.log.restructured.add(near_id)
+        self.log.restructured.update(self.near.remove([FingerprintedPage(old.page_id, old.site, old.fingerprint)]))
         self.structures.forget(old.page_id)
         self.metadata.forget(old.page_id)
         self.tokens.forget_title(old.page_id)
@@ -368,7 +367,6 @@ def read_state(connection: Connection, wants: Wants, rules: DuplicateRules) -> S
     duplicates = read_duplicates(connection, block_index(connection, rules), looked_up, wants.blocks, rules)
     fingerprinted = [FingerprintedPage(row.id, row.site, row.page_fingerprint) for row in rows]
     fingerprints = {shown.fingerprint for shown in wants.shown if shown.fingerprint is not None}
-    removable = {*wants.removable, *(page_ids if wants.all_contents else ())}
     sites = {shown.site for shown in wants.shown} | {row.site for row in rows}
     section_rows = read_sections(connection, page_keys)
     doubted = {key for key in wants.stated if section_rows.has(key)}
@@ -380,7 +378,7 @@ def read_state(connection: Connection, wants: Wants, rules: DuplicateRules) -> S
     return State(
         PageRows(rows, page_keys, new_ids[page]),
         BlockState(earlier, duplicates, new_ids[block], new_ids[sighting], rules),
-        NearPages.read(connection, rules, fingerprinted, fingerprints, removable),
+        NearPages.read(connection, rules, fingerprinted, fingerprints, page_ids if wants.all_contents else ()),
         AddressRows(leads, waiting, page_keys),
         section_rows,
         MetadataChanges(read_former(connection, page_ids)),

@@ -190,10 +190,20 @@ class Store:
         )
 
     def _save_pairs(self, crawl_id: int, pairs: Sequence[tuple[Visit, PageRecord | None]]) -> list[SavedVisit]:
+        return self._write_locked(
+            lambda connection, everything: self._save(connection, crawl_id, pairs, everything=everything)
+        )
+
+    def _write_locked(
+        self, save: Callable[[Connection, bool], list[SavedVisit]], *, everything: bool = False
+    ) -> list[SavedVisit]:
+        """Save a batch under its own locks or, if it turns out to change a page that it has not locked, under all."""
         try:
-            saved = self.write(lambda connection: self._save(connection, crawl_id, pairs, everything=False))
+            saved = self.write(lambda connection: save(connection, everything))
         except UnlockedPageError:
-            saved = self.write(lambda connection: self._save(connection, crawl_id, pairs, everything=True))
+            if everything:
+                raise
+            return self._write_locked(save, everything=True)
         self._presence.add(saved)
         return saved
 
@@ -317,12 +327,9 @@ class Store:
 
     def record_absences(self, absences: Sequence[PageAbsence]) -> list[SavedVisit]:
         """Record pages whose requests were redirected elsewhere; return the result of each, in order."""
-        try:
-            saved = self.write(lambda connection: self._record_absences(connection, absences, everything=False))
-        except UnlockedPageError:
-            saved = self.write(lambda connection: self._record_absences(connection, absences, everything=True))
-        self._presence.add(saved)
-        return saved
+        return self._write_locked(
+            lambda connection, everything: self._record_absences(connection, absences, everything=everything)
+        )
 
     def _record_absences(
         self, connection: Connection, absences: Sequence[PageAbsence], *, everything: bool

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from crawler.schedule import VisitHistory
     from crawler.storage.addresses import PageAddresses, PlacedPage
     from crawler.storage.crawls import CrawlPolicy
-    from crawler.storage.near_duplicates import NearChange
     from crawler.storage.pages import PageOrigin, PageRecord, StoredPage
     from crawler.storage.reclean import RecleanedPage
     from crawler.storage.state import State
@@ -390,7 +389,7 @@ class VisitDecisions:
         state.structures.put(visited.page_id, content.structure, replaces=replaces)
         state.pages.structure(visited.page_id, has_structure=content.structure is not None)
         found = state.blocks.store(visited, comparison, state.tokens)
-        change: NearChange = state.near.update(content.before, content.fingerprint, visited.visit_time)
+        change = state.near.update(content.before, content.fingerprint, visited.visit_time)
         if change.moved:
             state.log.restructured.add(visited.page_id)
         state.texts.append(content.texts)

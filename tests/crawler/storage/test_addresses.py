@@ -18,6 +18,7 @@ from crawler.storage.crawls import CrawlPolicy
 from crawler.storage.pages import REVISIT_KEY, PageAbsence, keys_not_due
 from crawler.storage.prune import PruneSelection, prune_pages
 from crawler.storage.queries import read_contents
+from crawler.storage.state import AddressRows
 from crawler.storage.store import PageState, Store
 from crawler.urls import url_key
 from crawler.visit import Outcome, RequestRecord, Visit
@@ -561,3 +562,15 @@ def test_a_former_address_finds_the_page_and_is_removed_with_it(save, visit, mov
         assert read_contents(connection, old).url == new
     assert prune_pages(engine, PruneSelection(url=old)).pages == 1
     assert addressed() == {}
+
+
+def test_an_address_that_is_forgotten_and_leads_there_again_is_stored(engine, rows):
+    with engine.begin() as connection:
+        first = AddressRows({}, {}, {"a", "b"})
+        first.record("a", "b")
+        first.write(connection)
+        later = AddressRows({"a": "b"}, {}, {"a", "b"})
+        later.forget("b")
+        later.record("a", "b")
+        later.write(connection)
+    assert rows("SELECT url_key, leads_to FROM address") == [{"url_key": "a", "leads_to": "b"}]
